@@ -3,7 +3,7 @@ import { WaymarkError, type WaymarkLossError } from "./errors.js";
 import { byteLength } from "./json-text.js";
 import { type Counts, createLosses } from "./losses.js";
 import { createStoppable } from "./stoppable.js";
-import { createTraceQueue, type TraceQueue, type TraceQueueDeps } from "./trace-queue.js";
+import { TraceQueue, type TraceQueueDeps } from "./trace-queue.js";
 import { sleep, type Transport } from "./transport.js";
 
 export interface RecorderOptions {
@@ -85,7 +85,7 @@ export function createRecorder(inner: Transport, given: RecorderOptions) {
     admit,
     /** Creates a trace from its JSON; without capacity it is lost, and the result undefined. */
     open: (text: string): TraceQueue | undefined =>
-      admit({ traces: 1 }) ? createTraceQueue(deps, { text, bytes: byteLength(text) }) : undefined,
+      admit({ traces: 1 }) ? new TraceQueue(deps, { text, bytes: byteLength(text) }) : undefined,
     /** Sends the rest of a trace within `endTimeoutMs`; returns whether all of it is stored. */
     async settle(queue: TraceQueue): Promise<boolean> {
       const isDrained = await drainInTime(queue, isTooLate, options);

@@ -43,7 +43,7 @@ export interface SpanHandle extends SpanParent {
 
 interface TracingDeps {
   recorder: Recorder;
-  context: TraceContext<SpanRecord>;
+  context: ReturnType<typeof createTraceContext<SpanRecord>>;
   clock: Clock;
   /** Undefined if the trace is lost, and its spans with it. */
   queue: TraceQueue | undefined;
@@ -142,18 +142,15 @@ export function createClock(): Clock {
   };
 }
 
-interface TraceContext<Value> {
-  current(): Value | undefined;
-  run<T>(value: Value, work: () => T): T;
-}
-
 /**
  * On Node an `AsyncLocalStorage`, without an import for browser bundlers to fail on. In browsers `current` is always
  * undefined: handles alone nest spans.
  */
-export function createTraceContext<Value>(): TraceContext<Value> {
+export function createTraceContext<Value>() {
   const hooks = typeof process === "undefined" ? undefined : process.getBuiltinModule?.("node:async_hooks");
-  if (!hooks) return { current: () => undefined, run: (_value, work) => work() };
-  const storage = new hooks.AsyncLocalStorage<Value>();
-  return { current: () => storage.getStore(), run: (value, work) => storage.run(value, work) };
+  const storage = hooks && new hooks.AsyncLocalStorage<Value>();
+  return {
+    current: () => storage?.getStore(),
+    run: <T>(value: Value, work: () => T): T => (storage ? storage.run(value, work) : work()),
+  };
 }

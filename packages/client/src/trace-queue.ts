@@ -8,80 +8,81 @@ export interface TraceQueueDeps extends DeliveryDeps {
 }
 
 /** Queues the records of one trace and sends one request at a time, so that parents are stored before their children. */
-export interface TraceQueue {
+export class TraceQueue {
   /** The service's id; undefined if the trace could not be created. */
   readonly created: Promise<string | undefined>;
-  readonly hasLosses: boolean;
-  add(record: SpanRecord): void;
-  endSpan(record: SpanRecord, end: SpanEnd): void;
-  endTrace(end: TraceEnd): void;
-  drain(): Promise<void>;
   /** Aborts current and later requests; their records are lost. */
-  giveUp(reason: unknown): void;
-}
+  readonly giveUp: (reason: unknown) => void;
+  private readonly delivery: Delivery;
+  private waiting: SpanRecord[] = [];
+  private waitingBytes = 0;
+  private closing: SpanRecord[] = [];
+  private ends: TraceEnd[] = [];
+  private last: Promise<void> = Promise.resolve();
+  private next: Promise<void> | undefined;
 
-export function createTraceQueue(deps: TraceQueueDeps, trace: { text: string; bytes: number }): TraceQueue {
-  const { capacity } = deps;
-  const { transport, stop } = createStoppable(deps.transport);
-  const delivery = new Delivery({ ...deps, transport }, trace);
-  let waiting: SpanRecord[] = [];
-  let waitingBytes = 0;
-  let closing: SpanRecord[] = [];
-  let ends: TraceEnd[] = [];
-  let last: Promise<void> = Promise.resolve();
-  let next: Promise<void> | undefined;
-
-  async function send(): Promise<void> {
-    const [opened, closed, ended] = [waiting, closing, ends];
-    [waiting, closing, ends, waitingBytes] = [[], [], [], 0];
-    await delivery.sendSpans(opened);
-    await delivery.sendSpanEnds(closed);
-    // Last, because the alert of a failed trace names a failing span.
-    for (const end of ended) await delivery.sendTraceEnd(end);
-    await delivery.created;
-    if (waiting.length + closing.length + ends.length === 0) deps.onIdle(queue);
+  constructor(
+    private readonly deps: TraceQueueDeps,
+    trace: { text: string; bytes: number },
+  ) {
+    const { transport, stop } = createStoppable(deps.transport);
+    this.giveUp = stop;
+    this.delivery = new Delivery({ ...deps, transport }, trace);
+    this.created = this.delivery.created;
+    deps.onWork(this);
   }
 
-  const queue: TraceQueue = {
-    created: delivery.created,
-    get hasLosses() {
-      return delivery.hasLosses;
-    },
-    add(record) {
-      waiting.push(record);
-      waitingBytes += record.bytes;
-      capacity.take(1, record.bytes);
-      deps.onWork(queue);
-      if (waiting.length >= deps.maxBatchSpans || waitingBytes >= deps.maxBatchBytes) void queue.drain();
-    },
-    endSpan(record, end) {
-      if (record.state === "lost") return;
-      record.end = end;
-      const bytes = endBytes(end);
-      if (record.state === "waiting") {
-        record.bytes += bytes;
-        capacity.take(0, bytes);
-        return;
-      }
-      closing.push(record);
-      capacity.take(1, bytes);
-      deps.onWork(queue);
-    },
-    endTrace(end) {
-      ends.push(end);
-      capacity.take(1, 0);
-      deps.onWork(queue);
-    },
-    giveUp: stop,
-    drain() {
-      next ??= last.then(() => {
-        next = undefined;
-        last = send();
-        return last;
-      });
-      return next;
-    },
-  };
-  deps.onWork(queue);
-  return queue;
+  get hasLosses(): boolean {
+    return this.delivery.hasLosses;
+  }
+
+  add(record: SpanRecord): void {
+    const { capacity, onWork, maxBatchSpans, maxBatchBytes } = this.deps;
+    this.waiting.push(record);
+    this.waitingBytes += record.bytes;
+    capacity.take(1, record.bytes);
+    onWork(this);
+    if (this.waiting.length >= maxBatchSpans || this.waitingBytes >= maxBatchBytes) void this.drain();
+  }
+
+  endSpan(record: SpanRecord, end: SpanEnd): void {
+    if (record.state === "lost") return;
+    record.end = end;
+    const bytes = endBytes(end);
+    if (record.state === "waiting") {
+      record.bytes += bytes;
+      this.deps.capacity.take(0, bytes);
+      return;
+    }
+    this.closing.push(record);
+    this.deps.capacity.take(1, bytes);
+    this.deps.onWork(this);
+  }
+
+  endTrace(end: TraceEnd): void {
+    this.ends.push(end);
+    this.deps.capacity.take(1, 0);
+    this.deps.onWork(this);
+  }
+
+  /** Sends the queue; resolves when all of it is stored or lost. */
+  drain(): Promise<void> {
+    this.next ??= this.last.then(() => {
+      this.next = undefined;
+      this.last = this.send();
+      return this.last;
+    });
+    return this.next;
+  }
+
+  private async send(): Promise<void> {
+    const [opened, closed, ended] = [this.waiting, this.closing, this.ends];
+    [this.waiting, this.closing, this.ends, this.waitingBytes] = [[], [], [], 0];
+    await this.delivery.sendSpans(opened);
+    await this.delivery.sendSpanEnds(closed);
+    // Last, because the alert of a failed trace names a failing span.
+    for (const end of ended) await this.delivery.sendTraceEnd(end);
+    await this.created;
+    if (this.waiting.length + this.closing.length + this.ends.length === 0) this.deps.onIdle(this);
+  }
 }
