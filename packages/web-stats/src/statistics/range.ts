@@ -2,7 +2,7 @@ import { uuidV7Floor } from "@waymark/database";
 import { validationError } from "@waymark/errors";
 import { asParameter } from "@waymark/service/fields";
 import { z } from "zod";
-import { contractNames, furtherNames, type ListName, listNames, lists } from "../lists/lists.js";
+import { contractNames, furtherNames, listNames } from "../lists/lists.js";
 import { type Filter, FilterError, filterBounds, filterDimensions, operators, parseFilters } from "./filters/filter.js";
 import { askedNames } from "./metrics.js";
 
@@ -157,36 +157,39 @@ export async function readInTime<Result>(asked: AskedRange, reading: Promise<Res
   }
 }
 
-const namesMessage = `Must be names of lists, separated by commas: ${listNames.join(", ")}`;
 const limitMessage = "Must be a whole number from 1 to 1000";
 
-/** `?lists=` as names in the request's order, each once. */
-export const listsParameter = asParameter(
-  { type: "array", items: { enum: listNames }, minItems: 1, examples: [["browsers", "entryPages"]] },
-  z
-    .string(namesMessage)
-    .refine((text) => text.split(",").every((name) => Object.hasOwn(lists, name)), namesMessage)
-    .transform((text) => [...new Set(text.split(","))] as ListName[])
-    .default([])
-    .describe(
-      `Extension: further lists, separated by commas: ${furtherNames.join(", ")}. With \`Accept: text/csv\` exactly one list, also from ${contractNames.join(", ")}`,
-    ),
-);
+/** A parameter of names, separated by commas, as names in the answer's order, each once. */
+function namesParameter<Name extends string>(
+  names: readonly Name[],
+  { of, examples, description }: { of: string; examples: Name[][]; description: string },
+) {
+  const message = `Must be names of ${of}, separated by commas: ${names.join(", ")}`;
+  return asParameter(
+    { type: "array", items: { enum: [...names] }, minItems: 1, examples },
+    z
+      .string(message)
+      .refine((text) => text.split(",").every((name) => (names as readonly string[]).includes(name)), message)
+      .transform((text) => names.filter((name) => text.split(",").includes(name)))
+      .default([])
+      .describe(description),
+  );
+}
 
-const metricsMessage = `Must be names of metrics, separated by commas: ${askedNames.join(", ")}`;
+/** `?lists=` */
+export const listsParameter = namesParameter(listNames, {
+  of: "lists",
+  examples: [["browsers", "entryPages"]],
+  description: `Extension: further lists, separated by commas: ${furtherNames.join(", ")}. With \`Accept: text/csv\` exactly one list, also from ${contractNames.join(", ")}`,
+});
 
-/** `?metrics=` as names in the answer's order, each once. */
-export const metricsParameter = asParameter(
-  { type: "array", items: { enum: [...askedNames] }, minItems: 1, examples: [["visits", "bounceRate"]] },
-  z
-    .string(metricsMessage)
-    .refine((text) => text.split(",").every((name) => (askedNames as readonly string[]).includes(name)), metricsMessage)
-    .transform((text) => askedNames.filter((name) => text.split(",").includes(name)))
-    .default([])
-    .describe(
-      "Extension: figures of visits, separated by commas, in the totals, `series`, `previous` and the rows of every list. Rates are 0 to 1, durations mean seconds. `timeOnPage` (mean seconds in sight of a page view) and `scrollDepth` (percent of the page that visitors saw, on average) come in the totals, `previous` and `topPages`; they are null without a report, and allow filters of `page` with `is` or `contains` alone",
-    ),
-);
+/** `?metrics=` */
+export const metricsParameter = namesParameter(askedNames, {
+  of: "metrics",
+  examples: [["visits", "bounceRate"]],
+  description:
+    "Extension: figures of visits, separated by commas, in the totals, `series`, `previous` and the rows of every list. Rates are 0 to 1, durations mean seconds. `timeOnPage` (mean seconds in sight of a page view) and `scrollDepth` (percent of the page that visitors saw, on average) come in the totals, `previous` and `topPages`; they are null without a report, and allow filters of `page` with `is` or `contains` alone",
+});
 
 /** `?limit=` as a number; a repeated parameter is an array and is refused. */
 export const limitParameter = asParameter(
