@@ -9,17 +9,17 @@ import { noSums, readCoverage, readHourFigures, type Sums, sumUp } from "./stati
 
 /** A site's days and hours as an overview needs them, of the visits that match. */
 function openFilteredSource({ columns, filters }: Filtering, siteId: string) {
-  async function readPoints(days: Days, names: readonly string[], withHours: boolean): Promise<PointSums[]> {
+  async function readPoints(days: Days, names: readonly string[], withHours: boolean): Promise<DayPoint[]> {
     const asked = { siteId, filters, ...days, totalsFrom: days.first, withHours };
     const rows = await readFilteredFigures(columns, { ...asked, lists: [], limit: 0, withVisits: false });
     const dimension = withHours ? "hour" : "total";
     const points = new Map(names.map((at) => [at, noSums()]));
     for (const row of rows) if (row.dimension === dimension) sumUp(points.get(row.value), row);
-    return Array.from(points, ([at, sums]) => ({ at, ...sums }));
+    return Array.from(points, ([at, sums]) => ({ at, ...sums, version: "" }));
   }
 
   return {
-    days: (days: Days): Promise<PointSums[]> => readPoints(days, listDays(days), false),
+    days: (days: Days) => readPoints(days, listDays(days), false),
     hours: ({ at }: PointSums, until: Date) => readPoints({ first: at, last: at }, listHours(at, until), true),
     async until({ at: day }: PointSums, until: Date): Promise<Sums> {
       const sums = noSums();
@@ -76,12 +76,12 @@ const maxEventsInPart = 500_000;
 const dayMs = 86_400_000;
 const minuteMs = 60_000;
 
-interface Source<Day extends PointSums> {
-  days(days: Days): Promise<Day[]>;
+interface Source {
+  days(days: Days): Promise<DayPoint[]>;
   /** The hours of a day up to a moment. */
-  hours(day: Day, until: Date): Promise<PointSums[]>;
+  hours(day: DayPoint, until: Date): Promise<PointSums[]>;
   /** The figures of a day before a whole minute of it. */
-  until(day: Day, until: Date): Promise<Sums>;
+  until(day: DayPoint, until: Date): Promise<Sums>;
   /** Whether days have figures by hour, or all their events. */
   has(need: "hours" | "events", days: Days): Promise<boolean>;
 }
@@ -98,13 +98,13 @@ export function createOverviewReader(pool: pg.Pool): (query: OverviewQuery) => P
     if (filtering) {
       const other = otherDays(query.comparison, query.range);
       const comparison = other && (await has("events", other)) ? query.comparison : "off";
-      const source: Source<PointSums> = {
+      const source: Source = {
         ...openFilteredSource(filtering, siteId),
         has: (_need, days) => has("events", days),
       };
       return readOverview(source, { ...query, comparison });
     }
-    const source: Source<DayPoint> = {
+    const source: Source = {
       days: (days) => readDays(pool, { siteId, ...days }),
       hours: ({ at }, until) => readHours(pool, siteId, listHours(at, until)),
       until: (day, until) => keptDays.until(siteId, day, until),
@@ -124,14 +124,14 @@ async function readHours(pool: pg.Pool, siteId: string, hours: readonly string[]
 
 type SourceQuery = Omit<OverviewQuery, "siteId" | "filtering">;
 
-async function readOverview<Day extends PointSums>(source: Source<Day>, query: SourceQuery): Promise<Overview> {
+async function readOverview(source: Source, query: SourceQuery): Promise<Overview> {
   const { range, now } = query;
   const days = await source.days(range);
   const other = otherDays(query.comparison, range);
   const otherPoints = other && (await source.days(other));
   const isHourly =
     days.length === 1 && (await source.has("hours", range)) && (!other || (await source.has("hours", other)));
-  const seriesOf = async (points: Day[], until: Date) => {
+  const seriesOf = async (points: DayPoint[], until: Date) => {
     const [day] = points;
     const sums = isHourly && day ? await source.hours(day, until) : points;
     return sums.map((point) => ({ at: point.at, ...toFigures(point) }));
@@ -158,9 +158,9 @@ function otherDays(comparison: Comparison, range: Days): Days | undefined {
 }
 
 /** Sums the other days up to the time of the day that the range has come to. */
-async function readComparable<Day extends PointSums>(
-  source: Source<Day>,
-  { range, now, other, points }: SourceQuery & { other: Days; points: readonly Day[] },
+async function readComparable(
+  source: Source,
+  { range, now, other, points }: SourceQuery & { other: Days; points: readonly DayPoint[] },
 ): Promise<{ totals: Figures; until?: string }> {
   const reached = toDay(now.getTime());
   const counterpart = points[(Date.parse(reached) - Date.parse(range.first)) / dayMs];

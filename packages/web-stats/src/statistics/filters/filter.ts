@@ -218,11 +218,11 @@ export async function matchVisits(part: DayPart, filters: readonly Filter[], wor
   if (checks.length === 0) return { visits, events: undefined };
   const together = checks.filter(({ of, isNegated }) => of === "custom" && !isNegated);
   together.sort((a, b) => Number(b.isMixed) - Number(a.isMixed));
-  for (const check of checks) {
-    if (together.includes(check)) continue;
-    keepVisits(part, visits, await markEvents(part, [check], work), check.isNegated);
+  const alone = checks.filter((check) => !together.includes(check)).map((check) => [check]);
+  for (const group of [...alone, together]) {
+    const [first] = group;
+    if (first) keepVisits(part, visits, await markEvents(part, [first, ...group.slice(1)], work), first.isNegated);
   }
-  if (together.length > 0) keepVisits(part, visits, await markEvents(part, together, work), false);
   return { visits, events: await countedEvents(part, checks, work) };
 }
 
@@ -284,9 +284,12 @@ function propertyOf(props: string, name: string): string {
 }
 
 /** Marks the events with a value of each check. All checks are of one kind of event. */
-async function markEvents({ events }: DayPart, [first, ...others]: readonly Check[], work: Work): Promise<Uint8Array> {
+async function markEvents(
+  { events }: DayPart,
+  [first, ...others]: readonly [Check, ...Check[]],
+  work: Work,
+): Promise<Uint8Array> {
   const marks = new Uint8Array(events.count);
-  if (!first) return marks;
   const { ids } = first.column;
   for (let event = 0; event < marks.length; event++) marks[event] = first.hits[ids[event] ?? 0] ?? 0;
   for (const { column, hits } of others) {

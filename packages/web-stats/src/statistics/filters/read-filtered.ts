@@ -1,6 +1,6 @@
 import { dimensionOf, type ListName, lists, otherValue, type StatisticsList } from "../../lists/lists.js";
 import type { ColumnReader } from "../columns/day-columns.js";
-import { columnOf, type DayPart, type Ids, isOfDetails, type PartNeeds, type TextColumn } from "../columns/day-part.js";
+import { columnOf, type DayPart, type Ids, isOfDetails, type PartNeeds } from "../columns/day-part.js";
 import { orderOf, topOf } from "../list-rows.js";
 import { addDays, type Days } from "../range.js";
 import {
@@ -13,8 +13,7 @@ import {
   sumNames,
 } from "../statistics.query.js";
 import { firstOf, type Work } from "../work.js";
-import type { Filter } from "./filter.js";
-import { type Match, matchVisits, needsOf } from "./filter.js";
+import { type Filter, type Match, matchVisits, needsOf } from "./filter.js";
 
 const hourMs = 3_600_000;
 
@@ -48,29 +47,6 @@ function countEvents({ visits, events }: DayPart, match: Match): Counted {
     }
   }
   return { visits: matching.subarray(0, found), views, customs };
-}
-
-/** Adds the totals. Visitors are those with a page view in a matching visit. */
-function addTotals(total: Sums, { visits }: DayPart, { visits: matching, views, customs }: Counted): void {
-  const { visitor, bounce, duration, durationUs } = visits;
-  let [visitors, pageviews, bounces, time, events, last] = [0, 0, 0, 0, 0, -1];
-  for (const visit of matching) {
-    if ((visits.views[visit] ?? 0) > 0 && visitor[visit] !== last) {
-      last = visitor[visit] ?? 0;
-      visitors++;
-    }
-    pageviews += views[visit] ?? 0;
-    bounces += bounce[visit] ?? 0;
-    time += duration[visit] ?? 0;
-    events += customs[visit] ?? 0;
-  }
-  total.visitors += visitors;
-  total.pageviews += pageviews;
-  total.visits += matching.length;
-  total.bounces += bounces;
-  total.visit_us += time * durationUs;
-  total.visit_views += pageviews;
-  total.events += events;
 }
 
 /** What counts by its time. */
@@ -196,58 +172,56 @@ class SumTable {
   }
 }
 
-/** Adds a list of visits' own attributes. */
-async function addAttribute(
-  sums: HeldSums,
-  part: DayPart,
-  counted: Counted,
-  { column: { values, ids }, work }: { column: TextColumn; work: Work },
-): Promise<void> {
-  if (values.length <= 1) return;
-  const columns = new SumTable(values.length);
+/** Adds visits to the rows of their own values, or all to row 1. Visitors are those with a page view in a matching visit. */
+function addVisits(sums: SumTable, part: DayPart, counted: Counted, ids?: Ids): void {
   const { visitor, views } = part.visits;
-  for (let index = 0; index < counted.visits.length; index++) {
-    const visit = counted.visits[index] ?? 0;
-    const id = ids[visit] ?? 0;
-    if (id === 0) continue;
-    columns.addVisit(part, counted, visit, id);
-    columns.add(id, figureAt.pageviews, counted.views[visit] ?? 0);
-    if ((views[visit] ?? 0) > 0) columns.addVisitor(visitor[visit] ?? 0, id);
+  for (const visit of counted.visits) {
+    const row = ids ? (ids[visit] ?? 0) : 1;
+    if (row === 0) continue;
+    sums.addVisit(part, counted, visit, row);
+    sums.add(row, figureAt.pageviews, counted.views[visit] ?? 0);
+    if ((views[visit] ?? 0) > 0) sums.addVisitor(visitor[visit] ?? 0, row);
   }
-  if (work.spend(5 * counted.visits.length)) await work.rest();
-  await columns.foldInto(sums, values, part.visits.durationUs, work);
 }
 
-/** Adds a list of the views that count: a visit counts once for each value among them. */
-async function addViewed(
-  sums: HeldSums,
+/** Adds the views that count to the rows of their values: a visit counts once for each value among them. */
+function addViews(
+  sums: SumTable,
   part: DayPart,
   counted: Counted,
-  { match, column, work }: { match: Match; column: TextColumn; work: Work },
-): Promise<void> {
-  const { values, ids } = column;
-  if (values.length <= 1) return;
-  const columns = new SumTable(values.length);
+  { counts, ids }: { counts: Match["events"]; ids: Ids },
+) {
   const { visitor, firstEvent } = part.visits;
   // A custom event has no path, but a host.
-  const names = column === part.events.pages ? undefined : part.events.names.ids;
-  const lastVisit = new Int32Array(values.length).fill(-1);
-  const counts = match.events;
-  for (let index = 0; index < counted.visits.length; index++) {
-    const visit = counted.visits[index] ?? 0;
+  const names = ids === part.events.pages.ids ? undefined : part.events.names.ids;
+  const lastVisit = new Int32Array(sums.length).fill(-1);
+  for (const visit of counted.visits) {
     const end = firstEvent[visit + 1] ?? 0;
     for (let event = firstEvent[visit] ?? 0; event < end; event++) {
-      const id = ids[event] ?? 0;
-      if (id === 0 || (names && names[event] !== 0) || (counts && counts[event] === 0)) continue;
-      columns.add(id, figureAt.pageviews, 1);
-      if (lastVisit[id] === visit) continue;
-      lastVisit[id] = visit;
-      columns.addVisit(part, counted, visit, id);
-      columns.addVisitor(visitor[visit] ?? 0, id);
+      const row = ids[event] ?? 0;
+      if (row === 0 || (names && names[event] !== 0) || (counts && counts[event] === 0)) continue;
+      sums.add(row, figureAt.pageviews, 1);
+      if (lastVisit[row] === visit) continue;
+      lastVisit[row] = visit;
+      sums.addVisit(part, counted, visit, row);
+      sums.addVisitor(visitor[visit] ?? 0, row);
     }
   }
-  if (work.spend(5 * part.events.count)) await work.rest();
-  await columns.foldInto(sums, values, part.visits.durationUs, work);
+}
+
+async function addList(
+  held: HeldSums,
+  part: DayPart,
+  counted: Counted,
+  { list, match, work }: { list: StatisticsList; match: Match; work: Work },
+): Promise<void> {
+  const { values, ids } = columnOf(part, list);
+  if (values.length <= 1) return;
+  const sums = new SumTable(values.length);
+  if (list.isPerView) addViews(sums, part, counted, { counts: match.events, ids });
+  else addVisits(sums, part, counted, ids);
+  if (work.spend(5 * (list.isPerView ? part.events.count : counted.visits.length))) await work.rest();
+  await sums.foldInto(held, values, part.visits.durationUs, work);
 }
 
 /**
@@ -274,7 +248,7 @@ export async function readFilteredFigures(columns: ColumnReader, query: Filtered
   const { siteId, filters, first, last, totalsFrom, withHours } = query;
   const { work } = columns;
   const rows: FigureRow[] = [];
-  const sums = new Map(query.lists.map((name) => [name, new HeldSums()]));
+  const sumsOf = new Map(query.lists.map((name) => [name, new HeldSums()]));
   const own = needsOf(filters);
   const needs: PartNeeds = {
     times: withHours,
@@ -294,14 +268,15 @@ export async function readFilteredFigures(columns: ColumnReader, query: Filtered
     const match = await matchVisits(part, filters, work);
     const counted = countEvents(part, match);
     if (counted.visits.length === 0) return;
-    addTotals(total, part, counted);
+    const sums = new SumTable(2);
+    addVisits(sums, part, counted);
+    sums.addTo(total, 1, part.visits.durationUs);
     if (!isAsked) return;
     if (withHours) addHours(hours, part, counted, match);
     if (work.spend(5 * part.events.count)) await work.rest();
-    for (const [name, held] of sums) {
-      const add = lists[name].isPerView ? addViewed : addAttribute;
-      await add(held, part, counted, { match, column: columnOf(part, lists[name]), work });
-      await boundHeld([...sums.values()], work);
+    for (const [name, held] of sumsOf) {
+      await addList(held, part, counted, { list: lists[name], match, work });
+      await boundHeld([...sumsOf.values()], work);
     }
   };
   // Totals are enough of the days to compare with.
@@ -310,7 +285,7 @@ export async function readFilteredFigures(columns: ColumnReader, query: Filtered
     await columns.read({ siteId, days, needs: own }, ({ part }) => count(part, false), onEnd);
   }
   await columns.read({ siteId, days: { first, last }, needs }, ({ part }) => count(part, true), onEnd);
-  for (const [name, held] of sums) rows.push(...(await topRows(held, query, { list: lists[name], work })));
+  for (const [name, held] of sumsOf) rows.push(...(await topRows(held, query, { list: lists[name], work })));
   return rows;
 }
 
