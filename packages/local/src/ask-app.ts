@@ -1,8 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { AppName } from "./settings.js";
 
-/** A request to one of our apps. It must be safe to repeat. */
-interface Request extends RequestInit {
+interface Request {
   app: AppName;
   url: string;
   signal: AbortSignal;
@@ -16,22 +15,22 @@ const pauseMs = 100;
  * Asks an app, and again while it is away or not ready: with `dev`, each save restarts an app.
  * @throws Error naming the app, the address and the cause after the limit
  */
-export async function askApp({ app, url, limitMs = 30_000, ...init }: Request): Promise<Response> {
+export async function askApp({ app, url, limitMs = 30_000, signal }: Request): Promise<Response> {
   const until = Date.now() + limitMs;
   for (;;) {
     let cause: string;
     try {
-      const answer = await fetch(url, init);
+      const answer = await fetch(url, { signal });
       if (answer.status !== 503) return answer;
       cause = `503 ${await answer.text()}`;
     } catch (error) {
-      init.signal.throwIfAborted();
+      signal.throwIfAborted();
       cause = causeOf(error as Error);
     }
     if (Date.now() >= until) {
       throw new Error(`The ${app} did not become ready within ${limitMs / 1_000} s, at ${url}: ${cause}`);
     }
-    await setTimeout(pauseMs, undefined, { signal: init.signal });
+    await setTimeout(pauseMs, undefined, { signal });
   }
 }
 

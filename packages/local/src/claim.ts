@@ -5,11 +5,7 @@ import { type LocalSystem, localSystemFile, readLocalSystem } from "@waymark/cli
 import { isRunning, processStartOf } from "./processes.js";
 
 /** This process's claim on a data folder. Other processes and the command line see it. */
-export interface Claim {
-  publish(more: Partial<LocalSystem>): Promise<void>;
-  /** Frees the folder, also while the process ends. */
-  release(): void;
-}
+export type Claim = Awaited<ReturnType<typeof claimDataFolder>>;
 
 export class AlreadyRunningError extends Error {
   override name = "AlreadyRunningError";
@@ -19,7 +15,7 @@ export class AlreadyRunningError extends Error {
  * Claims a data folder for this process. After a kill of an earlier process it removes the file and ends the apps left behind.
  * @throws AlreadyRunningError when a running process holds it
  */
-export async function claimDataFolder(dataFolder: string): Promise<Claim> {
+export async function claimDataFolder(dataFolder: string) {
   await mkdir(dataFolder, { recursive: true, mode: 0o700 });
   const file = localSystemFile(dataFolder);
   let system: LocalSystem = { pid: process.pid, processStart: processStartOf(process.pid) ?? "" };
@@ -32,11 +28,12 @@ export async function claimDataFolder(dataFolder: string): Promise<Claim> {
     await rm(mine);
   }
   return {
-    async publish(more) {
+    async publish(more: Partial<LocalSystem>) {
       system = { ...system, ...more };
       await write();
       await rename(mine, file);
     },
+    /** Frees the folder, also while the process ends. */
     release: () => rmSync(file, { force: true }),
   };
 }
@@ -68,8 +65,7 @@ async function clearStale(dataFolder: string): Promise<void> {
   if (JSON.stringify(now) === JSON.stringify(earlier)) await rm(localSystemFile(dataFolder), { force: true });
 }
 
-function describe(dataFolder: string, system: LocalSystem | undefined): string {
-  const where = system?.urls ? `, at ${system.urls.join(" and ")}` : "";
-  const who = system ? `process ${system.pid}` : "another process";
-  return `Waymark is running already (${who}${where}), on the data in ${dataFolder}. Stop it with Ctrl-C where it was started, or set WAYMARK_DATA_DIR to another folder.`;
+function describe(dataFolder: string, { pid, urls }: LocalSystem): string {
+  const where = urls ? `, at ${urls.join(" and ")}` : "";
+  return `Waymark is running already (process ${pid}${where}), on the data in ${dataFolder}. Stop it with Ctrl-C where it was started, or set WAYMARK_DATA_DIR to another folder.`;
 }

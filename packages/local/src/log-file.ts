@@ -3,16 +3,13 @@ import { closeSync, fstatSync, openSync, renameSync, writeSync } from "node:fs";
 /** Two files of this size keep the last 10 to 20 MiB of an app. */
 const maxLogBytes = 10 * 1_048_576;
 
-export interface LogFile {
-  write(line: string): void;
-  close(): void;
-}
+export type LogFile = ReturnType<typeof openLogFile>;
 
 /**
  * Opens a log for appending. A full log replaces `FILE.1`, and an empty one begins.
  * @param onFailure called for the first lost line, such as on a full disk; no later failure calls it or throws
  */
-export function openLogFile(file: string, onFailure: (error: Error) => void, maxBytes = maxLogBytes): LogFile {
+export function openLogFile(file: string, onFailure: (error: Error) => void, maxBytes = maxLogBytes) {
   let hasFailed = false;
   let log: { fd: number; bytes: number } | undefined;
   const open = () => {
@@ -33,7 +30,7 @@ export function openLogFile(file: string, onFailure: (error: Error) => void, max
     log.bytes += writeSync(log.fd, `${line}\n`);
   };
   return {
-    write(line) {
+    write(line: string) {
       try {
         write(line);
       } catch (error) {

@@ -3,22 +3,10 @@ import { readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
 /** An unprivileged user for servers: Postgres refuses to run as root. */
-export interface ServerUser {
-  name: string;
-  uid: number;
-  gid: number;
-}
-
-/** A command to start; with ids if Node switches the user. */
-export interface Launch {
-  command: string;
-  args: string[];
-  uid?: number;
-  gid?: number;
-}
+export type ServerUser = NonNullable<ReturnType<typeof serverUser>>;
 
 /** The user for Postgres if this process is root; undefined otherwise: Postgres then runs as the same user. */
-export function serverUser(): ServerUser | undefined {
+export function serverUser() {
   if (process.getuid?.() !== 0) return undefined;
   for (const name of ["postgres", "nobody"]) {
     try {
@@ -39,7 +27,7 @@ export function serverUser(): ServerUser | undefined {
  * @param paths files and folders for the program to reach
  * @throws Error with a sentence for the user if this process cannot grant the capability
  */
-export function launchAs(user: ServerUser | undefined, command: string, args: string[], paths: string[]): Launch {
+export function launchAs(user: ServerUser | undefined, command: string, args: string[], paths: string[]) {
   if (!user) return { command, args };
   if (paths.every((path) => canReach(user, path))) return { command, args, uid: user.uid, gid: user.gid };
   const capability = passThroughCapability();

@@ -21,14 +21,7 @@ interface AppConfig {
   signUp?: "open" | "invited";
 }
 
-export interface StartSettings {
-  ports: Record<(typeof servedApps)[number], number>;
-  /** Whether only this machine reaches the dashboard. */
-  isDashboardLocal: boolean;
-  isSignUpOpen: boolean;
-  databaseUrl: string | undefined;
-  redisUrl: string | undefined;
-}
+export type StartSettings = Awaited<ReturnType<typeof readSettings>>;
 
 /** Reads one app's configuration, as the app itself does. */
 type LoadConfig = (app: AppName, env: NodeJS.ProcessEnv) => Promise<AppConfig>;
@@ -46,7 +39,7 @@ export function loadConfigs(root: string, isFromSources: boolean): LoadConfig {
  * Reads the configuration of all apps before the first one starts, and checks their ports.
  * @throws OptionsError with a line for every wrong variable and every taken port
  */
-export async function readSettings(env: NodeJS.ProcessEnv, load: LoadConfig): Promise<StartSettings> {
+export async function readSettings(env: NodeJS.ProcessEnv, load: LoadConfig) {
   const problems = new Set<string>();
   const configs: Partial<Record<AppName, AppConfig | undefined>> = {};
   for (const app of apps) {
@@ -64,7 +57,8 @@ export async function readSettings(env: NodeJS.ProcessEnv, load: LoadConfig): Pr
   if (problems.size > 0) throw new OptionsError([...problems]);
   const ports = servedApps.map((app) => [app, configs[app]?.http?.port ?? 0]);
   return {
-    ports: Object.fromEntries(ports),
+    ports: Object.fromEntries(ports) as Record<(typeof servedApps)[number], number>,
+    /** Whether only this machine reaches the dashboard. */
     isDashboardLocal: /^(127\.|::1$|localhost$)/.test(configs.dashboard?.http?.host ?? ""),
     isSignUpOpen: configs.dashboard?.signUp !== "invited",
     databaseUrl: env["DATABASE_URL"] || undefined,

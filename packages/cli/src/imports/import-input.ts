@@ -6,19 +6,13 @@ import { createGunzip } from "node:zlib";
 import { CommandError } from "../context/command-error.js";
 import { readZip } from "./zip-file.js";
 
-export interface ImportInput {
-  /** Of gzip its content. */
-  bytes: AsyncIterable<Buffer>;
-  /** Undefined for standard input, pipes, gzip and zip. */
-  totalBytes: number | undefined;
-}
-
 /**
  * Opens a file, or standard input for `-`.
  * @param zipped the name of the file to read of a zip archive
+ * @returns the bytes, of gzip its content, and their number, undefined for standard input, pipes, gzip and zip
  * @throws CommandError when there is no such file, it is a folder, or it may not be read
  */
-export async function openImportInput(file: string, stdin: Readable, zipped?: string): Promise<ImportInput> {
+export async function openImportInput(file: string, stdin: Readable, zipped?: string) {
   const found = file === "-" ? undefined : await findFile(file);
   const stream = found ? createReadStream(file, { highWaterMark: 256 * 1024 }) : stdin;
   const start = await peek(stream);

@@ -3,13 +3,6 @@ import { crc32 } from "node:zlib";
 import { type Entry, openPromise } from "yauzl";
 import { CommandError } from "../context/command-error.js";
 
-/** A file within a zip archive. */
-export interface ZipEntry {
-  readonly name: string;
-  /** The content, a part at a time; its end throws where it is not what the archive says. */
-  open(): AsyncIterable<Buffer>;
-}
-
 /** The export of a tool has a dozen files; a list of millions is no export. */
 const maxDirectoryBytes = 4 * 1_024 * 1_024;
 const entryHeaderBytes = 46;
@@ -18,14 +11,15 @@ const entryHeaderBytes = 46;
 const openArchive = (file: string) => openPromise(file, { autoClose: false, decodeStrings: false });
 
 /**
- * Reads the list of a zip archive's files by its central directory.
+ * Reads the list of a zip archive's files by its central directory. The content of each comes a part at a time; its end throws
+ * where it is not what the archive says.
  * @throws CommandError for a file that is no whole archive
  */
-export async function readZip(file: string): Promise<ZipEntry[]> {
+export async function readZip(file: string) {
   const damaged = () => new CommandError(`'${file}' is no whole zip archive.`);
   const zip = await openArchive(file).catch(throwAs(damaged));
   try {
-    const entries: ZipEntry[] = [];
+    const entries: { name: string; open(): AsyncIterable<Buffer> }[] = [];
     let directoryBytes = 0;
     for await (const entry of zip.eachEntry()) {
       directoryBytes += entryHeaderBytes + entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength;

@@ -39,22 +39,18 @@ export async function bridgeTools({ services, stdin, stdout, version, signal, no
   const owners = new Map<string, ToolService>();
 
   async function listTools(): Promise<Tool[]> {
-    const lists = await Promise.all(
+    const lists = await Promise.allSettled(
       services.map(async (service) => {
-        try {
-          const { tools } = ListToolsResultSchema.parse(await send(service, "tools/list", {}, signal));
-          for (const { name } of tools) owners.set(name, service);
-          return tools;
-        } catch (error) {
-          note(reasonOf(error));
-          return error;
-        }
+        const { tools } = ListToolsResultSchema.parse(await send(service, "tools/list", {}, signal));
+        for (const { name } of tools) owners.set(name, service);
+        return tools;
       }),
     );
-    const tools = lists.filter((list): list is Tool[] => Array.isArray(list));
+    const failed = lists.filter((list) => list.status === "rejected");
+    for (const { reason } of failed) note(reasonOf(reason));
     // One of two services may be down; without any the client learns why.
-    if (tools.length === 0) throw lists[0];
-    return tools.flat();
+    if (failed.length === lists.length) throw failed[0]?.reason;
+    return lists.flatMap((list) => (list.status === "fulfilled" ? list.value : []));
   }
 
   async function callTool(params: { name: string; arguments?: unknown }): Promise<CallToolResult> {

@@ -11,18 +11,10 @@ const widthBounds = { min: 40, max: 200, default: 100 };
 const segmenter = new Intl.Segmenter();
 
 /** How output is drawn. */
-export interface TerminalStyle {
-  /** Columns, bounded. */
-  width: number;
-  /** Whether it is a terminal: only there text is cut to fit. */
-  isTerminal: boolean;
-  red(text: string): string;
-  dim(text: string): string;
-  bold(text: string): string;
-}
+export type TerminalStyle = ReturnType<typeof styleOf>;
 
 /** Colours and width of a stream. Only terminals get colours, and none with `NO_COLOR` (no-color.org). */
-export function styleOf(stream: { isTTY?: boolean; columns?: number }, env: NodeJS.ProcessEnv): TerminalStyle {
+export function styleOf(stream: { isTTY?: boolean; columns?: number }, env: NodeJS.ProcessEnv) {
   const isTerminal = stream.isTTY === true;
   const hasColors = isTerminal && !env["NO_COLOR"];
   const columns = (isTerminal && stream.columns) || widthBounds.default;
@@ -30,6 +22,7 @@ export function styleOf(stream: { isTTY?: boolean; columns?: number }, env: Node
     hasColors ? `\u001b[${code}m${text}\u001b[${end}m` : text;
   return {
     width: Math.min(widthBounds.max, Math.max(widthBounds.min, columns)),
+    /** Only there text is cut to fit. */
     isTerminal,
     red: paint(31, 39),
     dim: paint(2, 22),

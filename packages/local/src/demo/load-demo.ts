@@ -3,16 +3,10 @@ import { type ApiClient, createApiClient } from "@waymark/client";
 import { createPool } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
 import { writeSecretFile } from "../secret-file.js";
-import { type DemoAccounts, type DemoState, prepareAccounts, readDemoState } from "./demo-accounts.js";
+import { type DemoState, prepareAccounts, readDemoState } from "./demo-accounts.js";
 import type { DemoSpan } from "./draft-trace.js";
 import { loadVisits, type sites } from "./load-visits.js";
 import { type PlannedTrace, planFreeTraces, planProTraces } from "./plan-traces.js";
-
-interface Demo {
-  readonly accounts: DemoAccounts;
-  /** Sends the demo's traces to the trace service unless an earlier start did. */
-  sendTraces(url: string): Promise<void>;
-}
 
 interface DemoOptions {
   databaseUrl: string;
@@ -27,7 +21,7 @@ interface DemoOptions {
 const mailedFailures = 3;
 
 /** Makes the demo's accounts, keys, sites and visits, except those of an earlier start. */
-export async function loadDemo(options: DemoOptions): Promise<Demo> {
+export async function loadDemo(options: DemoOptions) {
   const { signal } = options;
   const file = join(options.dataFolder, "demo.json");
   const state = await readDemoState(file, options.now);
@@ -54,7 +48,8 @@ export async function loadDemo(options: DemoOptions): Promise<Demo> {
     }
     return {
       accounts,
-      async sendTraces(url) {
+      /** Sends the demo's traces to the trace service unless an earlier start did. */
+      async sendTraces(url: string) {
         const end = Date.parse(state.end);
         const { free, pro } = accounts;
         await once(file, state, pro.id, async () => {
