@@ -157,9 +157,11 @@ async function readApplied(client: pg.Client): Promise<AppliedRow[]> {
 /** Puts the record of `init` in place of those of the migrations that it holds, in one statement. Changes no table. */
 async function squash(client: pg.Client, [init, ...later]: readonly Migration[]): Promise<void> {
   const rows = await readApplied(client);
-  if (!init || !isBeforeInit(rows.map((row) => row.migration_name))) return;
+  if (!init || !rows.some((row) => row.migration_name === first)) return;
   const held = rows.filter((row) => !later.some(({ name }) => name === row.migration_name));
-  if (!areSquashed(held.map((row) => row.checksum))) throw new MigrationError(`The database ${squashRefusal}`);
+  const checksums = held.map((row) => row.checksum).sort();
+  if (createHash("sha256").update(checksums.join(" ")).digest("hex") !== digest)
+    throw new MigrationError(`The database ${squashRefusal}`);
   await client.query(
     `WITH held AS (DELETE FROM _prisma_migrations WHERE migration_name = ANY ($4)) ${recordMigration}`,
     [randomUUID(), init.checksum, init.name, held.map((row) => row.migration_name)],
@@ -259,21 +261,13 @@ const digest = "6d61bd450c74b31c0e7334dca66e0701f5303b1724df6587a55454ec8e7c434a
 export const squashRefusal =
   "is older than commit fe2f68b, or one of its migrations was changed. This release holds the migrations up to that commit as one: migrate with commit fe2f68b first, then with this release.";
 
-/** Whether these names of a database's or backup's migrations are from before `init`. */
-const isBeforeInit = (names: readonly string[]): boolean => names.includes(first);
-
-const areSquashed = (checksums: readonly string[]): boolean =>
-  createHash("sha256")
-    .update([...checksums].sort().join(" "))
-    .digest("hex") === digest;
-
 /**
  * @param names of a backup's migrations
  * @param known the names of this release, `init` first
  * @returns the names with `init` in place of those that it holds; undefined if some of these are missing
  */
 export function squashNames(names: readonly string[], known: readonly string[]): readonly string[] | undefined {
-  if (!isBeforeInit(names)) return names;
+  if (!names.includes(first)) return names;
   const present = names.filter((name) => known.includes(name));
   return names.length - present.length === squashed ? [...known.slice(0, 1), ...present] : undefined;
 }
