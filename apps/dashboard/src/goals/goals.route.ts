@@ -5,7 +5,9 @@ import {
   deleteFunnel,
   deleteGoal,
   type FunnelFigures,
+  funnelInput,
   type GoalFigures,
+  goalInput,
   listFunnels,
   listGoals,
   rangeQuery,
@@ -18,19 +20,7 @@ import {
   type StatisticsDeps,
 } from "@waymark/web-stats/statistics";
 import type pg from "pg";
-import { z } from "zod";
 import { ownerRoute, viewerRoute } from "../session/viewer.js";
-
-/** The package checks how the parts go together, and their lengths. */
-const createGoalBody = z.strictObject({
-  name: z.string().optional(),
-  event: z.string().optional(),
-  property: z.string().optional(),
-  value: z.string().optional(),
-  page: z.string().optional(),
-});
-
-const createFunnelBody = z.strictObject({ name: z.string(), steps: z.array(z.string()) });
 
 interface Answer {
   range: string;
@@ -62,7 +52,7 @@ export function goalRoutes(deps: StatisticsDeps) {
       },
     }),
     viewerRoute("post", "/sites/:id/goals", {
-      body: createGoalBody,
+      body: goalInput,
       status: 201,
       async handle({ viewer, params, body }) {
         const { id, name } = await createGoal(pool, await siteIdOf(pool, viewer, params), body);
@@ -107,7 +97,7 @@ export function funnelRoutes(deps: StatisticsDeps) {
       },
     }),
     viewerRoute("post", "/sites/:id/funnels", {
-      body: createFunnelBody,
+      body: funnelInput,
       status: 201,
       handle: async ({ viewer, params, body }) => createFunnel(pool, await siteIdOf(pool, viewer, params), body),
     }),

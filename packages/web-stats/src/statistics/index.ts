@@ -5,7 +5,16 @@ export { hasEvents } from "./days.query.js";
 export { engagementNeeds } from "./engagement.query.js";
 export { createFigureMemory, type FigureMemory } from "./figure-memory.js";
 export { type Filter, FilterError, filterDimensions, operators, parseFilters } from "./filters/filter.js";
-export { createFunnel, createGoal, deleteFunnel, deleteGoal, listFunnels, listGoals } from "./goals/goals.query.js";
+export {
+  createFunnel,
+  createGoal,
+  deleteFunnel,
+  deleteGoal,
+  funnelInput,
+  goalInput,
+  listFunnels,
+  listGoals,
+} from "./goals/goals.query.js";
 export {
   type FunnelFigures,
   funnelFigures,

@@ -2,24 +2,20 @@ import { createUuidV7, isUuid, withTransaction } from "@waymark/database";
 import { AppError, validationError } from "@waymark/errors";
 import { textProblem } from "@waymark/service/fields";
 import type pg from "pg";
+import { z } from "zod";
 
-/** A goal as somebody asks for it: a custom event, perhaps with a property's value, or a page pattern. */
-export interface GoalInput {
-  name?: string | undefined;
-  event?: string | undefined;
-  property?: string | undefined;
-  value?: string | undefined;
-  /** `*` stands for any text, ten times at most; the rest of the path must be the same. */
-  page?: string | undefined;
-}
+const text = z.string().optional();
+
+/**
+ * A goal as somebody asks for it: a custom event, perhaps with a property's value, or a page pattern: `*` stands for any text, ten
+ * times at most, and the rest of the path must be the same. `readGoal` checks how the parts go together, and their lengths.
+ */
+export const goalInput = z.strictObject({ name: text, event: text, property: text, value: text, page: text });
+
+export type GoalInput = z.infer<typeof goalInput>;
 
 /** What fulfils a goal. Absent parts are null. */
-interface GoalRule {
-  event: string | null;
-  property: string | null;
-  value: string | null;
-  page: string | null;
-}
+type GoalRule = Record<"event" | "property" | "value" | "page", string | null>;
 
 export interface Goal extends GoalRule {
   id: string;
@@ -64,7 +60,6 @@ function nameOf({ event, property, value, page }: GoalRule): string {
   return page ?? (property === null ? (event ?? "") : `${event}: ${property}=${value}`);
 }
 
-/** The reason why a text is no name of a goal or funnel, if any. */
 function nameProblem(name: string): string | undefined {
   return name.trim() === "" ? "Must not be blank" : lengthProblem(name, maxNameBytes, 1);
 }
@@ -149,11 +144,10 @@ function isForeignKeyViolation(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "23503";
 }
 
-interface FunnelInput {
-  name: string;
-  /** Ids of the site's goals in their order. */
-  steps: readonly string[];
-}
+/** The steps are ids of the site's goals in their order. */
+export const funnelInput = z.strictObject({ name: z.string(), steps: z.array(z.string()) });
+
+type FunnelInput = z.infer<typeof funnelInput>;
 
 export interface Funnel {
   id: string;
