@@ -37,7 +37,6 @@ export function describeAnalyticsApi(routes: readonly Route[]): ApiDescription {
   };
 }
 
-/** The tools of the statistics API. */
 export function statisticsTools(routes: { listSites: Route; getStats: Route; getEvents: Route }): McpTool[] {
   return [
     { name: "list_sites", description: "List the account's sites with their ids.", route: routes.listSites },

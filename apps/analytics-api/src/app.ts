@@ -19,7 +19,6 @@ import { getRealtimeRoute } from "./realtime/get-realtime.route.js";
 import { listSitesRoute } from "./sites/list-sites.route.js";
 import { getStatsRoute } from "./stats/get-stats.route.js";
 
-/** The dependencies of the statistics service. */
 export interface AppDeps {
   pool: pg.Pool;
   keys: Pick<KeyDirectory, "find">;

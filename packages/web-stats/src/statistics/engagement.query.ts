@@ -36,15 +36,21 @@ const readEngagementSql = (conditions: string) => `
 
 interface EngagementQuery extends Days {
   siteId: string;
+  metrics: readonly AskedMetric[];
   /** The pages to answer beside the total. */
   paths: readonly string[];
   /** Those that `engagementNeeds` lets pass. */
   filters: readonly Filter[];
 }
 
-/** Reads the engagement in total and by page; the path of the total is null. */
-async function readEngagement(pool: pg.Pool, query: EngagementQuery): Promise<Map<string | null, Engagement>> {
+/** Members of an answer: none if none are asked for, null for `(other)`, which stands for many pages. */
+export type EngagementOf = (path: string | null) => Partial<Engagement>;
+
+/** Reads the asked figures in total and by page; the path of the total is null. */
+export async function readEngagementOf(pool: pg.Pool, query: EngagementQuery): Promise<EngagementOf> {
   const { siteId, first, last, paths, filters } = query;
+  const names = query.metrics.filter(isOfEngagement);
+  if (names.length === 0) return () => ({});
   const asked = { name: "read-engagement-days", text: readDaysSql, values: [siteId, first, last] };
   const days = (await pool.query<{ day: string }>(asked)).rows;
   const spans = days.map(({ day }) => eventSpan(Date.parse(day), dayMs));
@@ -58,28 +64,16 @@ async function readEngagement(pool: pg.Pool, query: EngagementQuery): Promise<Ma
     readEngagementSql(conditions.join("")),
     values,
   );
-  return new Map(rows.map(({ path, ...engagement }) => [path, engagement]));
+  const found = new Map(rows.map((row) => [row.path, row]));
+  return (path) => {
+    const engagement = path === otherValue ? undefined : found.get(path);
+    return Object.fromEntries(names.map((name) => [name, engagement?.[name] ?? null]));
+  };
 }
 
 /** Whether a path can be this text: Postgres has no NUL and no half of a surrogate pair. */
 function isStorable(text: string): boolean {
   return !text.includes("\0") && text.isWellFormed();
-}
-
-/** Members of an answer: none if none are asked for, null for `(other)`, which stands for many pages. */
-export type EngagementOf = (path: string | null) => Partial<Engagement>;
-
-export async function readEngagementOf(
-  pool: pg.Pool,
-  query: EngagementQuery & { metrics: readonly AskedMetric[] },
-): Promise<EngagementOf> {
-  const names = query.metrics.filter(isOfEngagement);
-  if (names.length === 0) return () => ({});
-  const found = await readEngagement(pool, query);
-  return (path) => {
-    const engagement = path === otherValue ? undefined : found.get(path);
-    return Object.fromEntries(names.map((name) => [name, engagement?.[name] ?? null]));
-  };
 }
 
 /** Why filters do not go with metrics; undefined if they do. Reports of engagement name a page and no visit. */

@@ -11,7 +11,6 @@ export type ListRow = Record<string, string | number | null>;
 /** A list in a JSON answer: its rows, or for a list with few fixed values an object by value. */
 export type ListAnswer = ListRow[] | Record<string, ListRow>;
 
-/** The members of a list's rows in order; a CSV has them as columns. */
 function columnsOf(list: StatisticsList, asked: readonly AskedMetric[]): string[] {
   const metrics = list === lists.topPages ? asked : asked.filter(isOfVisits);
   return [list.key, "visitors", ...(list.showsPageviews ? ["pageviews"] : []), ...metrics];

@@ -38,7 +38,6 @@ export const comparisons = ["previous", "year", "off"] as const;
 /** What a range is compared with: the days before it, the same days a year before, nothing. */
 export type Comparison = (typeof comparisons)[number];
 
-/** Visitors, page views and the API's metrics of a time. */
 export type Figures = Counts & Record<Metric, number>;
 
 /** The figures of a day (`2026-03-15`) or an hour (`2026-03-15T04`), in UTC. A visit counts in the hour that it begins in. */

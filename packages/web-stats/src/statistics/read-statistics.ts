@@ -27,7 +27,6 @@ import {
 
 export const intervals = ["hour", "day", "week", "month"] as const;
 
-/** The length of a point of a series. Weeks begin on Monday. */
 type Interval = (typeof intervals)[number];
 
 export const maxDaysByHour = 14;
@@ -88,7 +87,6 @@ interface StatisticsQuery {
   lists: readonly ListName[];
   /** Rows of each list, 1 to 1,000; `(other)` comes beside them. */
   limit: number;
-  /** Of the series; none without it. */
   interval?: Interval | undefined;
   withPrevious: boolean;
   metrics: readonly AskedMetric[];

@@ -2,18 +2,7 @@ import { AppError } from "@waymark/errors";
 import { createRefusals, createWorkShares } from "@waymark/service/http";
 import type pg from "pg";
 
-/** Work of one request over texts and rows that clients made, in slices. Between two slices all other requests have their turn. */
-export interface Work {
-  /**
-   * Counts steps of some nanoseconds, such as rows or characters.
-   * @returns whether the slice is over, so that `rest` must come next
-   */
-  spend(steps: number): boolean;
-  /** As `spend`, for characters that a filter or goal looks through. @throws AppError 400 above the bound of a request */
-  look(characters: number): boolean;
-  /** Waits for the next slice. @throws an error with SQLSTATE 57014 when the request takes longer than 15 s */
-  rest(): Promise<void>;
-}
+export type Work = ReturnType<typeof createWork>;
 
 interface WorkOptions {
   owner: string;
@@ -31,12 +20,19 @@ const timeoutMs = 15_000;
 /** Some five seconds of a processor. */
 const maxLooked = 2_000_000_000;
 
-/** @param maxCharacters that its filters and goals look through */
-export function createWork({ owner, turn }: WorkOptions, maxCharacters = maxLooked): Work {
+/**
+ * Work of one request over texts and rows that clients made, in slices. Between two slices all other requests have their turn.
+ * @param maxCharacters that its filters and goals look through
+ */
+export function createWork({ owner, turn }: WorkOptions, maxCharacters = maxLooked) {
   const started = performance.now();
   let sliceEnd = started + sliceMs;
   let steps = stepsPerReading;
   let characters = maxCharacters;
+  /**
+   * Counts steps of some nanoseconds, such as rows or characters.
+   * @returns whether the slice is over, so that `rest` must come next
+   */
   function spend(spent: number): boolean {
     steps -= spent;
     if (steps > 0) return false;
@@ -45,12 +41,14 @@ export function createWork({ owner, turn }: WorkOptions, maxCharacters = maxLook
   }
   return {
     spend,
-    look(looked) {
+    /** As `spend`, for characters that a filter or goal looks through. @throws AppError 400 above the bound of a request */
+    look(looked: number): boolean {
       characters -= looked;
       if (characters < 0) throw tooMuch(maxCharacters);
       return spend(looked);
     },
-    async rest() {
+    /** Waits for the next slice. @throws an error with SQLSTATE 57014 when the request takes longer than 15 s */
+    async rest(): Promise<void> {
       await turn(owner);
       const now = performance.now();
       if (now - started > timeoutMs) throw tooLong("The days took too long to add up");

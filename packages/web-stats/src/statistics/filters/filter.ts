@@ -180,7 +180,6 @@ function withoutBackslashes(text: string): string {
   });
 }
 
-/** What filters make of a part. */
 export interface Match {
   /** 1 for each visit that matches. */
   readonly visits: Uint8Array;
@@ -226,7 +225,6 @@ export async function matchVisits(part: DayPart, filters: readonly Filter[], wor
   return { visits, events: await countedEvents(part, checks, work) };
 }
 
-/** 1 for each value that passes a filter's test, negated or not. */
 async function testValues(
   values: readonly string[],
   { test }: Pick<Filter, "test">,

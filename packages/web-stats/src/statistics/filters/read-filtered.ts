@@ -25,7 +25,6 @@ interface Counted {
   readonly customs: Uint32Array;
 }
 
-/** Counts the views and custom events of the visits that match. */
 function countEvents({ visits, events }: DayPart, match: Match): Counted {
   const { count, firstEvent } = visits;
   const customs = new Uint32Array(count);
@@ -300,7 +299,6 @@ async function boundHeld(lists: readonly HeldSums[], work: Work): Promise<void> 
   }
 }
 
-/** By visitors, then visits. */
 const rankOf = ({ visitors, visits }: Sums) => visitors * 1_048_576 + Math.min(visits, 1_048_575);
 
 /** Leaves the half of the values that ranks highest, and `(other)`. */
