@@ -1,6 +1,6 @@
 import type { AppProcess } from "./app-process.js";
 
-export interface KeepRunningOptions {
+interface KeepRunningOptions {
   start(): AppProcess;
   say(line: string): void;
   /** Called with each new process of the app. */

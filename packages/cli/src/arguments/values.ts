@@ -11,31 +11,26 @@ export const timeForms = "2h, 30m or 7d ago, a UTC day, or ISO 8601";
 export const laterForms = "12h or 30d from now, the beginning of a UTC day, or ISO 8601";
 
 /**
- * Reads a time: so long ago (`45s`, `30m`, `2h`, `7d`, `2w`), a UTC day (`2026-05-01`, its beginning), or an ISO 8601 time
- * with `Z` or an offset, to the microsecond.
- * @throws InvalidArgumentError with the allowed forms
+ * Makes a parser of times: so long ago or from now (`45s`, `30m`, `2h`, `7d`, `2w`), a UTC day (`2026-05-01`, its beginning), or
+ * an ISO 8601 time with `Z` or an offset, to the microsecond.
  */
-export function parseTime(text: string): TimeArgument {
-  return parse(text, "ago");
+function timeParser(direction: "ago" | "from now"): (text: string) => TimeArgument {
+  return (text) => {
+    const [, amount, unit = ""] = /^(\d{1,5})([smhdw])$/.exec(text) ?? [];
+    if (amount !== undefined) {
+      const ms = Number(amount) * (unitMs[unit] ?? 0) * (direction === "ago" ? -1 : 1);
+      return (now) => new Date(now.getTime() + ms).toISOString();
+    }
+    const result = parseTimestamp(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text);
+    if (result.ok) return () => result.value;
+    throw new InvalidArgumentError(
+      `It must be a time: 30m, 2h, 7d or 2w ${direction}, a UTC day such as 2026-05-01, or ISO 8601 such as 2026-05-01T12:00:00Z.`,
+    );
+  };
 }
 
-/** Reads a time to come as {@link parseTime} does, but counts forward from the present. */
-export function parseLaterTime(text: string): TimeArgument {
-  return parse(text, "from now");
-}
-
-function parse(text: string, direction: "ago" | "from now"): TimeArgument {
-  const [, amount, unit = ""] = /^(\d{1,5})([smhdw])$/.exec(text) ?? [];
-  if (amount !== undefined) {
-    const ms = Number(amount) * (unitMs[unit] ?? 0) * (direction === "ago" ? -1 : 1);
-    return (now) => new Date(now.getTime() + ms).toISOString();
-  }
-  const result = parseTimestamp(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text);
-  if (result.ok) return () => result.value;
-  throw new InvalidArgumentError(
-    `It must be a time: 30m, 2h, 7d or 2w ${direction}, a UTC day such as 2026-05-01, or ISO 8601 such as 2026-05-01T12:00:00Z.`,
-  );
-}
+export const parseTime = timeParser("ago");
+export const parseLaterTime = timeParser("from now");
 
 /** The UTC day of a time, such as `2026-05-01`. */
 export function dayOf(time: string): string {

@@ -1,7 +1,7 @@
 import { type Cells, finishMove, moveSlot, readMoves, undoMove } from "@waymark/accounts";
 import { allSlots } from "@waymark/auth";
 import { createPool } from "@waymark/database";
-import type { Program } from "../context/command-builder.js";
+import type { Group } from "../context/command-builder.js";
 import {
   type CommandContext,
   interruptedExitCode,
@@ -35,7 +35,7 @@ Until step 2 ends, --undo takes it back. Each command can be run again after an 
 of the tables' owner; TARGET_DATABASE_URL may hold the one of --to, where no list of processes shows it.`;
 
 /** `waymark cell move` and `waymark cell moves`. */
-export function addCellMoveCommands(cell: ReturnType<Program["group"]>): void {
+export function addCellMoveCommands(cell: Group): void {
   cell("move", "move a slot's accounts into another cell's database", moveHelp)
     .required("--slot <slot>", "two hexadecimal digits, such as a3")
     .option("--to <url>", "the other cell's database")

@@ -1,7 +1,6 @@
-import { RolePasswordError, readRolePasswords, rolePasswordVariables } from "@waymark/database";
+import { readRolePasswords, rolePasswordVariables } from "@waymark/database";
 import type { Program } from "../context/command-builder.js";
-import { type CommandContext, onDatabase, prepareDatabase } from "../context/command-context.js";
-import { CommandError } from "../context/command-error.js";
+import { onDatabase, prepareDatabase } from "../context/command-context.js";
 import { findDatabase } from "../local-system.js";
 
 const help = `
@@ -17,7 +16,7 @@ export function addMigrateCommand(program: Program): void {
     .command("migrate", "bring the database's tables to this version; safe to run again, and by several at once", help)
     .option("--yes", "go on where a migration needs a quiet hour; assumed without a terminal")
     .run(async (context, { yes }) => {
-      const passwords = readPasswords(context);
+      const passwords = readRolePasswords(context.env);
       const { url } = await findDatabase(context.env);
       const asked = {
         refusesQuietHour: !yes && context.stdin.isTTY === true,
@@ -30,13 +29,4 @@ export function addMigrateCommand(program: Program): void {
       ].join("\n");
       return { value: { applied }, text };
     });
-}
-
-function readPasswords({ env }: CommandContext) {
-  try {
-    return readRolePasswords(env);
-  } catch (error) {
-    if (error instanceof RolePasswordError) throw new CommandError(error.message);
-    throw error;
-  }
 }

@@ -1,5 +1,5 @@
 import { listAllSites, type Site } from "@waymark/accounts";
-import { type Difference, RebuildRunningError, rebuildRollups } from "@waymark/web-stats/analytics";
+import { type Difference, rebuildRollups } from "@waymark/web-stats/analytics";
 import { findWrongDays } from "@waymark/web-stats/statistics";
 import { resolveSite } from "../arguments/resolve-owner.js";
 import { dayOf, parseTime, type TimeArgument, timeForms } from "../arguments/values.js";
@@ -12,7 +12,6 @@ import {
   onDatabase,
   withStatus,
 } from "../context/command-context.js";
-import { CommandError } from "../context/command-error.js";
 import { printable } from "../output/terminal-text.js";
 
 /** There may be millions of differences, and the first ones are enough. */
@@ -82,9 +81,6 @@ async function rebuild(
   };
   const { isComplete } = await withStatus(context, async (say, signal) => {
     for (const site of sites) await rebuildSite(site, say, signal);
-  }).catch((error: unknown) => {
-    if (error instanceof RebuildRunningError) throw new CommandError(error.message, { cause: error });
-    throw error;
   });
   const exitCode = !isComplete ? interruptedExitCode : isCheck && progress.differences > 0 ? 1 : 0;
   const value = { ...progress, mended: !isCheck, listed: listed.map(({ siteId: _siteId, ...rest }) => rest) };

@@ -13,7 +13,7 @@ import { withTransaction } from "@waymark/database";
 import { maxSitesPerDomain } from "@waymark/web-stats/analytics";
 import { resolveSite } from "../arguments/resolve-owner.js";
 import { laterForms, parseLaterTime } from "../arguments/values.js";
-import { onOwner, type Program } from "../context/command-builder.js";
+import { type Group, onOwner, type Program } from "../context/command-builder.js";
 import { onDatabase } from "../context/command-context.js";
 import { findPublicUrl } from "../local-system.js";
 import { formatFields, listing } from "../output/terminal-text.js";
@@ -95,8 +95,6 @@ export function addSiteCommands(program: Program): void {
   addShareCommand(site);
   addChangeCommands(site);
 }
-
-type Group = ReturnType<Program["group"]>;
 
 function addShareCommand(site: Group): void {
   site("share", "make a key that reads one site's statistics and show it, this once", shareHelp)

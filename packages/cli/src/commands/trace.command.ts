@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ListedTrace, Span, Trace, TraceQuery, TraceStatus } from "@waymark/client";
 import { InvalidArgumentError } from "commander";
 import { parseTime, timeForms, wholeNumber } from "../arguments/values.js";
-import type { Program } from "../context/command-builder.js";
+import type { Group, Program } from "../context/command-builder.js";
 import { interruptedExitCode } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
 import { styleOf, toJsonLine } from "../output/terminal-text.js";
@@ -36,8 +36,6 @@ Examples:
   $ waymark trace list --agent billing-agent --from 2026-05-01 --to 2026-05-02`;
 
 const tailHelp = "\nWith --json each line is an object: the event (new or changed) and the trace.";
-
-type Group = ReturnType<Program["group"]>;
 
 /** `waymark trace list|show|tail`. */
 export function addTraceCommands(program: Program): void {

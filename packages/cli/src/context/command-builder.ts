@@ -58,6 +58,8 @@ export function onOwner<Options extends object, T>(
 
 /** The whole command line, to add commands to. */
 export type Program = CommandBuilder<[], object>;
+/** Adds a command below another one. */
+export type Group = ReturnType<Program["group"]>;
 
 /** Declares a command by commander; its arguments and options reach the command's work typed by their flags. */
 export class CommandBuilder<Args extends readonly string[], Options extends object> {

@@ -1,19 +1,23 @@
 import { AccountError, type AccountErrorCode, MoveError } from "@waymark/accounts";
-import { BackupError, isDatabaseUnavailable, isMoving, MigrationError, PoolingError } from "@waymark/database";
+import {
+  BackupError,
+  isDatabaseUnavailable,
+  isMoving,
+  MigrationError,
+  PoolingError,
+  RolePasswordError,
+} from "@waymark/database";
 import { AppError, type ErrorCode } from "@waymark/errors";
-import { ImportSuspendedError, SiteDeletedError } from "@waymark/web-stats/analytics";
+import { ImportSuspendedError, RebuildRunningError, SiteDeletedError } from "@waymark/web-stats/analytics";
 import { type FoundDatabase, notRunning, placeOf } from "../local-system.js";
 import { CommandError } from "./command-error.js";
 
 /** Advice for the command line, after the error's own sentence. */
-const hints: Partial<Record<AccountErrorCode, string>> = {
+const hints: Partial<Record<AccountErrorCode | ErrorCode, string>> = {
   unknown_account: "'waymark account list' shows them.",
   unknown_key: "'waymark key list --account ID' shows them.",
   unknown_site: "'waymark site list --account ID' shows them.",
   domain_taken: "--shared lets both have its events.",
-};
-
-const appHints: Partial<Record<ErrorCode, string>> = {
   goal_not_found: "'waymark goal list --site ID' shows them.",
   channel_not_found: "'waymark channel list --account ID' shows them.",
   failure_not_found: "'waymark failure list' shows them.",
@@ -24,7 +28,7 @@ const appHints: Partial<Record<ErrorCode, string>> = {
 
 const selfExplaining = [
   ...[CommandError, MigrationError, BackupError, MoveError],
-  ...[ImportSuspendedError, SiteDeletedError],
+  ...[ImportSuspendedError, SiteDeletedError, RebuildRunningError, RolePasswordError],
 ];
 
 const poolerRefused =
@@ -70,7 +74,7 @@ function explainAppError({ code, message, details }: AppError): string {
       .join(" ");
   }
   if (typeof reason === "string") return reason;
-  return [message.replace(/\.?$/, "."), appHints[code] ?? []].flat().join(" ");
+  return [message.replace(/\.?$/, "."), hints[code] ?? []].flat().join(" ");
 }
 
 function codeOf(error: unknown): string {
