@@ -57,15 +57,13 @@ const statsQuery = z
 
 const count = z.number();
 
-const metrics = Object.fromEntries(
-  metricNames.map((name) => [name, count.optional().describe("Extension: present when `metrics` names it")]),
-);
+const members = <Name extends string>(names: readonly Name[], schemaOf: (name: Name) => z.ZodType) =>
+  Object.fromEntries(names.map((name) => [name, schemaOf(name)]));
 
-const engagement = Object.fromEntries(
-  engagementNames.map((name) => [
-    name,
-    count.nullable().optional().describe("Extension: present when `metrics` names it; null without a report"),
-  ]),
+const metrics = members(metricNames, () => count.optional().describe("Extension: present when `metrics` names it"));
+
+const engagement = members(engagementNames, () =>
+  count.nullable().optional().describe("Extension: present when `metrics` names it; null without a report"),
 );
 
 /** The answer of `GET /sites/:id/stats`: the contract's members, then the extensions. */
@@ -77,17 +75,14 @@ const statsAnswer = named(
     uniqueVisitors: count,
     ...metrics,
     ...engagement,
-    ...Object.fromEntries(contractNames.map((name) => [name, describeList(name)])),
-    ...Object.fromEntries(
-      furtherNames.map((name) => [
-        name,
-        describeList(name).optional().describe("Extension: present when `lists` names it"),
-      ]),
+    ...members(contractNames, describeList),
+    ...members(furtherNames, (name) =>
+      describeList(name).optional().describe("Extension: present when `lists` names it"),
     ),
     series: z
       .array(
         z.object({
-          ...Object.fromEntries(intervals.map((interval) => [interval, z.string().optional()])),
+          ...members(intervals, () => z.string().optional()),
           visitors: count,
           pageviews: count,
           ...metrics,

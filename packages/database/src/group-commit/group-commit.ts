@@ -6,7 +6,7 @@ import {
   type GroupCommitOptions,
   rowIsLocked,
   type WaitingLimits,
-  waitingLimitsOf,
+  waitingLimits,
 } from "./options.js";
 
 /** Above this the cost per row hardly falls, and rows wait longer for the statement. */
@@ -38,7 +38,7 @@ export class GroupCommit<Row, Result> {
     const { maxRows = maxRowsPerStatement, maxInFlightPerOwner = Number.POSITIVE_INFINITY } = options;
     const sharesTargets = options.sharesTargets === true;
     this.waiting = new FairQueue({ maxRows, maxBytes: maxBytesPerStatement, maxInFlightPerOwner, sharesTargets });
-    this.limits = waitingLimitsOf(options.maxWaitingRows);
+    this.limits = { ...waitingLimits, rows: options.maxWaitingRows ?? waitingLimits.rows };
     const { runLocked, maxLockWaits = defaultMaxLockWaits, ...others } = options;
     if (!runLocked) return;
     const kindOf = (row: Row) => `${options.ownerOf(row)} ${options.kindOf?.(row)}`;

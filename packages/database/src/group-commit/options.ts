@@ -1,5 +1,5 @@
 /** Limits of the rows waiting for one kind of statement. Beyond them, failing fast beats waiting. */
-const waitingLimits = {
+export const waitingLimits = {
   /** A few tenths of a second of work. */
   rows: 2_000,
   /** Such as the spans of batches: some two seconds of work. */
@@ -25,11 +25,6 @@ export interface Load {
   rows: number;
   count: number;
   bytes: number;
-}
-
-/** The limits of a queue; `maxRows` replaces the default of 2,000 rows. */
-export function waitingLimitsOf(maxRows: number = waitingLimits.rows): WaitingLimits {
-  return { ...waitingLimits, rows: maxRows };
 }
 
 /** Returns why a row of `count` and `bytes` has to be refused, or undefined. An empty queue takes a row of any size. */
