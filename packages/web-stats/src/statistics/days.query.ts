@@ -54,8 +54,6 @@ export async function hasEvents(pool: pg.Pool, siteId: string): Promise<boolean>
   return rows[0]?.found ?? false;
 }
 
-const dayMs = 86_400_000;
-
 /**
  * What each minute of a day adds: new visitors, page views, custom events, and the visits that began in it as they ended. Reads
  * one range of `event_pkey`, twice, and one of `visit_pkey`, at one moment.
@@ -84,7 +82,7 @@ async function readMinutes(
   pool: pg.Pool,
   { siteId, day }: { siteId: string; day: string },
 ): Promise<(minute: number) => Sums> {
-  const values = [siteId, ...eventSpan(Date.parse(day), dayMs), day];
+  const values = [siteId, ...eventSpan(day), day];
   const query = { name: "read-minutes", text: readMinutesSql, values };
   const { rows } = await pool.query<Sums & { minute: number }>(query);
   const sums = noSums();

@@ -7,8 +7,6 @@ import { type Days, eventSpan } from "./range.js";
 /** Null where no visitor reported. */
 type Engagement = Record<EngagementMetric, number | null>;
 
-const dayMs = 86_400_000;
-
 /** Days with reports of engagement. Reads a range of `daily_stat_pkey`. */
 const readDaysSql = `
   SELECT day::text FROM daily_stat
@@ -53,7 +51,7 @@ export async function readEngagementOf(pool: pg.Pool, query: EngagementQuery): P
   if (names.length === 0) return () => ({});
   const asked = { name: "read-engagement-days", text: readDaysSql, values: [siteId, first, last] };
   const days = (await pool.query<{ day: string }>(asked)).rows;
-  const spans = days.map(({ day }) => eventSpan(Date.parse(day), dayMs));
+  const spans = days.map(({ day }) => eventSpan(day));
   const columns = [0, 1, 2, 3].map((column) => spans.map((span) => span[column]));
   const conditions = filters.map(
     ({ isPart }, index) =>

@@ -18,8 +18,8 @@ export const defaultRange: Range = "7d";
 /** The longest span of `from` and `to`: a leap year. It bounds the rows that an answer adds up. */
 const maxDays = 366;
 
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
+export const hourMs = 3_600_000;
+export const dayMs = 24 * hourMs;
 
 /** Imports begin with 1970. Postgres has no year 0, which the format allows. */
 const dayMessage = "Must be a day as YYYY-MM-DD, 1970-01-01 or later";
@@ -130,12 +130,12 @@ export function toDay(millis: number): string {
 /** Ids may be some seconds ahead of their events' times, or behind, where a clock was adjusted. */
 const clockMs = 60_000;
 
-/** Parameters of a statement over a time's events: a range of ids that holds them all, and the time itself, its end excluded. */
+/** Parameters of a statement over a UTC day's events: a range of ids that holds them all, and the day itself, its end excluded. */
 type EventSpan = readonly [firstId: string, endId: string, start: Date, end: Date];
 
-/** @param start milliseconds since 1970 */
-export function eventSpan(start: number, lengthMs: number): EventSpan {
-  const end = start + lengthMs;
+export function eventSpan(day: string): EventSpan {
+  const start = Date.parse(day);
+  const end = start + dayMs;
   return [uuidV7Floor(start - clockMs), uuidV7Floor(end + clockMs), new Date(start), new Date(end)];
 }
 

@@ -3,7 +3,7 @@ import { type Counts, createKeptDays, type DayPoint, type PointSums, readDays } 
 import { matchVisits, needsOf } from "./filters/filter.js";
 import { addTotalsBefore, readFilteredFigures } from "./filters/read-filtered.js";
 import { type Metric, metricNames, toMetrics } from "./metrics.js";
-import { type Days, daysOfLastYear, listDays, listHours, previousDays, toDay } from "./range.js";
+import { type Days, dayMs, daysOfLastYear, listDays, listHours, previousDays, toDay } from "./range.js";
 import type { Filtering } from "./read-statistics.js";
 import { noSums, readCoverage, readHourFigures, type Sums, sumUp } from "./statistics.query.js";
 
@@ -72,7 +72,6 @@ interface OverviewQuery {
 /** Above this a day counts whole: reading a part of it would take a processor more than half a second. */
 const maxEventsInPart = 500_000;
 
-const dayMs = 86_400_000;
 const minuteMs = 60_000;
 
 interface Source {

@@ -184,10 +184,8 @@ const rowsSql = ({ details }: PartNeeds) => `
   ) AS stored
   ORDER BY stored.visitor, us, last_us IS NULL, id`;
 
-const dayMs = 86_400_000;
-
 export function readDayRows(client: pg.ClientBase, { siteId, day }: SiteDay, needs: PartNeeds) {
-  const values = [siteId, day, ...eventSpan(Date.parse(day), dayMs)];
+  const values = [siteId, day, ...eventSpan(day)];
   return fetchBatches<DayRow>(client, { text: rowsSql(needs), values });
 }
 

@@ -2,7 +2,7 @@ import { dimensionOf, type ListName, lists, otherValue, type StatisticsList } fr
 import type { ColumnReader } from "../columns/day-columns.js";
 import { columnOf, type DayPart, type Ids, isOfDetails, type PartNeeds } from "../columns/day-part.js";
 import { orderOf, topOf } from "../list-rows.js";
-import { addDays, type Days } from "../range.js";
+import { addDays, type Days, hourMs } from "../range.js";
 import {
   sumUp as addSums,
   type FigureRow,
@@ -14,8 +14,6 @@ import {
 } from "../statistics.query.js";
 import { firstOf, type Work } from "../work.js";
 import { type Filter, type Match, matchVisits, needsOf } from "./filter.js";
-
-const hourMs = 3_600_000;
 
 /** The visits that match, by index, with what counts of each: views and custom events. */
 interface Counted {

@@ -39,8 +39,6 @@ const readAnonymousSql = `
     AND (type = 'event' AND name = ANY ($6::text[]) OR type = 'pageview' AND $7)
   GROUP BY 1, 2, 3, revenue_currency`;
 
-const dayMs = 86_400_000;
-
 async function countAnonymous(
   pool: pg.Pool,
   asked: { siteId: string; day: string; goals: readonly Goal[]; tallies: readonly GoalTally[]; work: Work },
@@ -48,7 +46,7 @@ async function countAnonymous(
   const { siteId, day, goals } = asked;
   const values = [
     siteId,
-    ...eventSpan(Date.parse(day), dayMs),
+    ...eventSpan(day),
     goals.flatMap(({ event }) => event ?? []),
     goals.some(({ page }) => page !== null),
     goals.some(({ property }) => property !== null),
