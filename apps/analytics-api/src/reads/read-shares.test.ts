@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { issueKey } from "@waymark/accounts";
 import { useApp } from "../app.fixture.js";
 
 describe("one account's slow reads", () => {
@@ -38,6 +39,34 @@ describe("one account's slow reads", () => {
       expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(10);
       await busy.get(`/api/v1/sites/${siteId}/realtime`).expect(429);
       await other.get(`/api/v1/sites/${otherSite}/stats`).expect(200);
+    } finally {
+      blocker.release(true);
+    }
+  });
+
+  it("with filters wait for one another, a hundred of them, and are answered in the end", async () => {
+    const busy = await test.makeAccount();
+    const path = `/api/v1/sites/${await busy.makeSite()}/stats?filters=country:is:DE`;
+    // Each key has 60 requests a minute.
+    const { key: other } = await issueKey(test.pool, { accountId: busy.id, service: "analytics", name: "other" });
+    let refused = 0;
+    const ask = async (key: string) => {
+      const answer = await busy.get(path).set("Authorization", `Bearer ${key}`);
+      if (answer.status === 429) refused++;
+      return answer;
+    };
+    const blocker = await test.pool.connect();
+    try {
+      await blocker.query("BEGIN");
+      await blocker.query("LOCK TABLE site IN ACCESS EXCLUSIVE MODE");
+      const answers = Array.from({ length: 103 }, (_, n) => ask(n % 2 ? busy.key : other));
+      const { status, body } = await Promise.race(answers);
+      const reason = "An account has at most 1 filtered_reads under way and 100 waiting, each for at most 10 s";
+      expect([status, body.reason]).toEqual([429, reason]);
+      while (refused < 2) await new Promise((resolve) => setTimeout(resolve, 10));
+      await blocker.query("ROLLBACK");
+      const statuses = (await Promise.all(answers)).map(({ status }) => status);
+      expect(statuses.sort()).toEqual([...Array(101).fill(200), 429, 429]);
     } finally {
       blocker.release(true);
     }

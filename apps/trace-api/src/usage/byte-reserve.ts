@@ -52,6 +52,9 @@ interface Reserve {
   isUsed: boolean;
   inFlight: number;
   isFilling: boolean;
+  /** Given back, and perhaps not yet committed. */
+  returning: number;
+  returned: Promise<unknown>;
 }
 
 /**
@@ -84,7 +87,8 @@ export class ByteReserve {
 
   /** What this instance counts ahead in an account's month. */
   ahead(accountId: string): number {
-    return this.reserves.get(accountId)?.left ?? 0;
+    const reserve = this.reserves.get(accountId);
+    return reserve ? reserve.left + reserve.returning : 0;
   }
 
   /** Gives an account's reserve back, so that its month shows what is stored. */
@@ -103,7 +107,8 @@ export class ByteReserve {
     const known = this.reserves.get(accountId);
     if (known?.month === month) return known;
     if (known) void this.giveBack(known);
-    const reserve = { accountId, month, left: 0, used: 0, requests: 0, isUsed: true, inFlight: 0, isFilling: false };
+    const counts = { left: 0, used: 0, requests: 0, inFlight: 0, returning: 0, returned: Promise.resolve() };
+    const reserve: Reserve = { accountId, month, ...counts, isUsed: true, isFilling: false };
     this.reserves.set(accountId, reserve);
     this.clock ??= setInterval(() => void this.turn(), turnMs).unref();
     return reserve;
@@ -114,6 +119,8 @@ export class ByteReserve {
     bytes: number,
     store: Store<Result>,
   ): Promise<Result> {
+    // Otherwise nobody knows whether the count that Postgres answers still has what is given back.
+    if (reserve && reserve.returning > 0) await reserve.returned;
     let result = await store(bytes);
     if (result.outcome === "byte_limit" && reserve && (await this.giveBack(reserve))) result = await store(bytes);
     if (!reserve || result.usedBytes === undefined) return result;
@@ -143,32 +150,44 @@ export class ByteReserve {
 
   private async turn(): Promise<void> {
     for (const reserve of [...this.reserves.values()]) {
-      const isQuiet = !reserve.isUsed && reserve.inFlight === 0 && !reserve.isFilling;
+      const wasQuiet = isQuiet(reserve);
       reserve.isUsed = false;
       reserve.requests /= 2;
-      if (!isQuiet) continue;
-      if (this.reserves.get(reserve.accountId) === reserve) this.reserves.delete(reserve.accountId);
+      if (!wasQuiet) continue;
       await this.giveBack(reserve);
+      const isKept = reserve.left > 0 || !isQuiet(reserve) || this.reserves.get(reserve.accountId) !== reserve;
+      if (!isKept) this.reserves.delete(reserve.accountId);
     }
     if (this.reserves.size > 0) return;
     clearInterval(this.clock);
     this.clock = undefined;
   }
 
-  /** @returns whether there was anything */
+  /** @returns whether there was anything, when all of it is given back */
   private async giveBack(reserve: Reserve): Promise<boolean> {
-    const { accountId, month, left } = reserve;
-    if (left === 0) return false;
+    const { left } = reserve;
     // Nobody spends it meanwhile.
     reserve.left = 0;
     reserve.used -= left;
+    reserve.returning += left;
+    const { returning } = reserve;
+    if (left > 0) reserve.returned = Promise.all([reserve.returned, this.subtract(reserve, left)]);
+    await reserve.returned;
+    return returning > 0;
+  }
+
+  private async subtract(reserve: Reserve, bytes: number): Promise<void> {
     try {
-      await this.pool.query({ ...giveBackStatement, values: [accountId, month, left] });
+      await this.pool.query({ ...giveBackStatement, values: [reserve.accountId, reserve.month, bytes] });
     } catch (error) {
       this.log.warn({ err: error }, "a reserve of stored bytes could not be given back");
     }
-    return true;
+    reserve.returning -= bytes;
   }
+}
+
+function isQuiet(reserve: Reserve): boolean {
+  return !reserve.isUsed && reserve.inFlight === 0 && !reserve.isFilling;
 }
 
 /** Stores a request by the reserve. An error does not say whether it was stored, so it stays paid. */

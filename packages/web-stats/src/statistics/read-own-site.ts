@@ -25,7 +25,8 @@ interface SiteInput {
 }
 
 /**
- * Reads from the site that a request names, when it is the account's turn: its columns where there are filters.
+ * Reads from the site that a request names, when it is the account's turn: its columns where there are filters. Refusing a
+ * request asks the database nothing.
  * @throws AppError 404 when the account does not have the site or a shared key is of another one, 429 or 503 when too many reads are under way
  */
 export async function readOwnSite<Result>(
@@ -38,10 +39,9 @@ export async function readOwnSite<Result>(
   if (filters.length > 0) {
     return readOwnColumns(deps, asker, input, (site, columns) => work(site, { filters, columns }));
   }
-  const site = await ownSite(deps, asker, input);
   return deps.reads.read(
     asker.accountId,
-    () => work(site, undefined),
+    async () => work(await ownSite(deps, asker, input), undefined),
     () => input.response.destroyed,
   );
 }
@@ -54,10 +54,9 @@ export async function readOwnColumns<Result>(
   work: (site: Site, columns: ColumnReader) => Promise<Result>,
 ): Promise<Result> {
   const { accountId } = asker;
-  const site = await ownSite(deps, asker, input);
   return deps.reads.readColumns(
     accountId,
-    () => work(site, deps.columns.open(accountId)),
+    async () => work(await ownSite(deps, asker, input), deps.columns.open(accountId)),
     () => input.response.destroyed,
   );
 }

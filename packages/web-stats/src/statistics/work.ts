@@ -126,6 +126,9 @@ export function createReadShares({ pool, registry, maxWaitingPerAccount = 8 }: R
     // Each holds up to 48 MiB, and two leave one account's days to others.
     maxRunning: Math.min(2, maxReading),
     maxRunningPerOwner: 1,
+    // A refused client asks again at once, and reading its request anew costs more than its waiting.
+    maxWaitingPerOwner: 100,
+    maxWaiting: 1_000,
     // A page asks for several at once, one after the other.
     maxWaitMs: 10_000,
   };
