@@ -53,15 +53,11 @@ function readCellMap(cells: readonly string[]): CellMap {
 
 /** The entries that differ from the cell of slot 00, which is the default. */
 function printEntries(map: CellMap, indent: string, end: string): string {
-  const home = cellOf(map, firstSlot);
-  const others = [...allSlots].filter((slot) => cellOf(map, slot) !== home);
-  return [`default ${home}`, ...others.map((slot) => `${slot} ${cellOf(map, slot)}`)]
+  const home = map.get(firstSlot);
+  const others = [...allSlots].filter((slot) => map.get(slot) !== home);
+  return [`default ${home}`, ...others.map((slot) => `${slot} ${map.get(slot)}`)]
     .map((entry) => `${indent}${entry}${end}`)
     .join("\n");
-}
-
-function cellOf(map: CellMap, slot: string): string {
-  return map.get(slot) ?? "";
 }
 
 const about = `# The cell of a request, by the slot of its key, session or host; without a slot that of ${firstSlot}. Printed by 'waymark cell map'.`;

@@ -45,8 +45,10 @@ Examples:
 /** Of days kept in memory: the days of one answer follow each other. */
 const maxBytes = 16_777_216;
 
-const readLists = names(listNames);
-const readMetrics = names(askedNames);
+/** An option that nobody has to give, for several of something. */
+function several<T>(parse: (text: string) => T[]) {
+  return { parse, default: [] as T[], shownDefault: "none" };
+}
 
 /** `waymark stats`. */
 export function addStatsCommand(program: Program): void {
@@ -54,21 +56,9 @@ export function addStatsCommand(program: Program): void {
     .command("stats", "show a site's visitors and page views: totals, days and top lists", help)
     .required("--site <site>", "the site's id or domain")
     .option("--range <range>", "the UTC days", { choices: ranges, default: defaultRange })
-    .option("--lists <names>", "further lists, separated by commas", {
-      shownDefault: "none",
-      parse: readLists,
-      default: [],
-    })
-    .option("--metrics <names>", "figures of visits and pages, separated by commas", {
-      shownDefault: "none",
-      parse: readMetrics,
-      default: [],
-    })
-    .option("--filters <filters>", "count the visits that match alone", {
-      shownDefault: "none",
-      parse: readFilters,
-      default: [],
-    })
+    .option("--lists <names>", "further lists, separated by commas", several(names(listNames)))
+    .option("--metrics <names>", "figures of visits and pages, separated by commas", several(names(askedNames)))
+    .option("--filters <filters>", "count the visits that match alone", several(readFilters))
     .option("--limit <n>", "rows of each list, 1 to 1000", { parse: wholeNumber(1, 1_000), default: 10 })
     .check(({ metrics, filters }) => {
       const refusal = engagementNeeds(metrics, filters);

@@ -89,7 +89,7 @@ function digestOf(file: string): string {
 /** A restartable app; it counts as running until `stop`. */
 function keepApp(start: () => AppProcess, say: (line: string) => void) {
   let change: string | undefined;
-  let isRestarting = false;
+  let restarted = Promise.resolve();
   let isStopped = false;
   let onReady: (port: number) => void = () => undefined;
   const ready = new Promise<number>((resolve) => {
@@ -115,17 +115,15 @@ function keepApp(start: () => AppProcess, say: (line: string) => void) {
       await current.stop();
     },
   };
-  const restart = async (path: string) => {
+  const reopen = async () => {
+    await current.stop(stopTimeoutMs);
+    if (!isStopped) current = open(change);
+    change = undefined;
+  };
+  /** Further changes before the new start are part of it. */
+  const restart = (path: string) => {
+    if (change === undefined) restarted = restarted.then(reopen);
     change = path;
-    if (isRestarting) return;
-    isRestarting = true;
-    while (change !== undefined && !isStopped) {
-      const reason = change;
-      change = undefined;
-      await current.stop(stopTimeoutMs);
-      if (!isStopped) current = open(reason);
-    }
-    isRestarting = false;
   };
   return { app, restart };
 }
