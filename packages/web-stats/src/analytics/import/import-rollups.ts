@@ -128,19 +128,10 @@ async function readSums(client: pg.ClientBase, day: string): Promise<Omit<DayFig
  */
 const markDaySql = `
   INSERT INTO imported_day (site_id, day, source)
-  SELECT $1, $2, $3
+  SELECT $1, $2, 'plausible'
   WHERE NOT EXISTS (SELECT FROM daily_stat WHERE site_id = $1 AND dimension = 'total' AND day = $2)
     AND NOT EXISTS (SELECT FROM daily_event WHERE site_id = $1 AND day = $2)
   ON CONFLICT (site_id, day) DO NOTHING`;
-
-/** @returns false for a day with figures */
-async function markDay(
-  client: pg.ClientBase,
-  { siteId, day, source }: { siteId: string; day: string; source: string },
-): Promise<boolean> {
-  const { rowCount } = await client.query(markDaySql, [siteId, day, source]);
-  return rowCount === 1;
-}
 
 const maxRecordBytes = 65_536;
 /** Records of one statement. */
@@ -282,7 +273,8 @@ async function recordDay(client: pg.ClientBase, siteId: string, day: string): Pr
   };
   return inTransaction(client, async () => {
     await lockSite(client, siteId);
-    if (!(await markDay(client, { siteId, day, source: "plausible" }))) return false;
+    const { rowCount } = await client.query(markDaySql, [siteId, day]);
+    if (rowCount !== 1) return false;
     await writeRollups(client, [change]);
     return true;
   });
