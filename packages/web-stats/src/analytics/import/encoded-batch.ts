@@ -95,7 +95,8 @@ function asciiOf(bytes: Uint8Array): string {
   return bufferOf(bytes).toString("latin1");
 }
 
-function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+/** The bytes of an array that came from another thread. */
+export function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }
 

@@ -1,10 +1,11 @@
-import { Buffer } from "node:buffer";
+import type { Buffer } from "node:buffer";
 import { setImmediate } from "node:timers/promises";
 import { openCountryDirectory } from "../attribution/country-directory.js";
 import { createBotCheck } from "../attribution/user-agent.js";
 import type { LeftOut, LineReader } from "../formats/format.js";
 import { guessFormat, isCsv, openFormat } from "../formats/open-format.js";
 import { BatchEncoder, createAttribution } from "./batch-encoder.js";
+import { bufferOf } from "./encoded-batch.js";
 import { type ImportLine, readImportLine } from "./import-line.schema.js";
 import { joinRecords, type Line, readLines } from "./lines.js";
 import { OccurrenceCounter } from "./occurrences.js";
@@ -27,19 +28,9 @@ const maxBatchLength = 10_000_000;
 const saltMs = 10_000;
 
 /** Takes good lines into batches, and stays one batch ahead of the writer. */
-interface BatchTaker {
-  /** @returns a promise where something has to be waited for */
-  add(each: Line, line: ImportLine): Promise<void> | undefined;
-  end(): Promise<void>;
-  /** Waits for the last batch, whatever becomes of it. */
-  settle(): Promise<void>;
-}
+type BatchTaker = Awaited<ReturnType<typeof createBatchTaker>>;
 
-async function createBatchTaker(
-  { site, countries }: ReaderOptions,
-  counts: ReaderCounts,
-  call: CallServices,
-): Promise<BatchTaker> {
+async function createBatchTaker({ site, countries }: ReaderOptions, counts: ReaderCounts, call: CallServices) {
   const directory = countries && (await openCountryDirectory(countries.file));
   const shared = {
     siteId: site.id,
@@ -79,15 +70,14 @@ async function createBatchTaker(
     return to.length < maxLines && length < maxBatchLength ? undefined : close(to);
   };
   return {
-    add(each, line) {
+    /** @returns a promise where something has to be waited for */
+    add(each: Line, line: ImportLine): Promise<void> | undefined {
       const to = batch ?? open();
       batch = to;
       const day = to.missingSalt(line);
       if (day === undefined) return addLine(to, each, line);
       return call("salts", [day]).then((found) => {
-        for (const [name, { buffer, byteOffset, byteLength }] of found) {
-          salts.set(name, Buffer.from(buffer, byteOffset, byteLength));
-        }
+        for (const [name, salt] of found) salts.set(name, bufferOf(salt));
         return addLine(to, each, line);
       });
     },
@@ -96,6 +86,7 @@ async function createBatchTaker(
       await taken;
       await call("end", counts);
     },
+    /** Waits for the last batch, whatever becomes of it. */
     settle: () => taken.catch(() => undefined),
   };
 }
@@ -169,7 +160,7 @@ async function* readChunks(call: CallServices): AsyncGenerator<Buffer> {
     const chunk = await next;
     if (!chunk) return;
     asked.push(ask());
-    yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    yield bufferOf(chunk);
   }
 }
 
