@@ -131,14 +131,15 @@ export type Usage = Awaited<ReturnType<typeof readUsage>>;
 export async function readUsage(pool: pg.Pool, accountId: string, now: Date) {
   const { email } = await findPlan(pool, accountId);
   const { plan, month, traces, bytes, agents } = await readPlanUsage(pool, accountId, now);
+  const short = <Limit>({ current, limit }: { current: number; limit: Limit }) => ({ current, limit });
   return {
     account_id: accountId,
     email,
     plan,
     month,
-    traces: { current: traces.current, limit: traces.limit },
-    bytes: { current: bytes.current, limit: bytes.limit },
-    agents: { current: agents.current, limit: agents.limit },
+    traces: short(traces),
+    bytes: short(bytes),
+    agents: short(agents),
     resets_at: traces.resets_at,
     resets_in_seconds: utcMonth(now).secondsLeft,
   };
@@ -159,32 +160,20 @@ const countOwnedBySiteSql = `
   SELECT (SELECT count(*)::int FROM goal WHERE site_id = $1) AS goals,
     (SELECT count(*)::int FROM funnel WHERE site_id = $1) AS funnels`;
 
-export interface OwnedBySite {
-  goals: number;
-  funnels: number;
-}
+export type OwnedBySite = Awaited<ReturnType<typeof countOwnedBySite>>;
+export type Owned = Awaited<ReturnType<typeof countOwned>>;
 
-export interface Owned extends OwnedBySite {
-  sites: number;
-  keys: number;
-  /** At most 10,000. */
-  traces: number;
-  hasMoreTraces: boolean;
-}
-
-/** Counts what an account has, to warn before an erasure. */
-export async function countOwned(pool: pg.Pool, accountId: string): Promise<Owned> {
-  const { rows } = await pool.query<Record<"sites" | "keys" | "goals" | "funnels" | "traces", number>>(countOwnedSql, [
-    accountId,
-    maxCountedTraces,
-  ]);
+/** Counts what an account has, to warn before an erasure; at most 10,000 traces. */
+export async function countOwned(pool: pg.Pool, accountId: string) {
+  type Counts = Record<"sites" | "keys" | "goals" | "funnels" | "traces", number>;
+  const { rows } = await pool.query<Counts>(countOwnedSql, [accountId, maxCountedTraces]);
   const { traces = 0, sites = 0, keys = 0, goals = 0, funnels = 0 } = rows[0] ?? {};
   const counted = { traces: Math.min(traces, maxCountedTraces), hasMoreTraces: traces > maxCountedTraces };
   return { sites, keys, goals, funnels, ...counted };
 }
 
 /** Counts a site's goals and funnels, to warn before an erasure. */
-export async function countOwnedBySite(pool: pg.Pool, siteId: string): Promise<OwnedBySite> {
-  const { rows } = await pool.query<OwnedBySite>(countOwnedBySiteSql, [siteId]);
+export async function countOwnedBySite(pool: pg.Pool, siteId: string) {
+  const { rows } = await pool.query<Record<"goals" | "funnels", number>>(countOwnedBySiteSql, [siteId]);
   return rows[0] ?? { goals: 0, funnels: 0 };
 }

@@ -1,29 +1,21 @@
 import { createApiKey, type KeyService } from "@waymark/auth";
-import { createUuidV7, isUuid, type Queryable } from "@waymark/database";
+import { createUuidV7, isUuid, type Queryable, textTimes } from "@waymark/database";
 import type pg from "pg";
 import { AccountError, readName } from "./account-error.js";
 import { lockAccount, requireAccount } from "./accounts.js";
 
-/** A new key. Only this answer has `key`: the database stores its hash. */
-export interface IssuedKey {
-  id: string;
-  service: KeyService;
-  name: string;
-  key: string;
-}
-
-export interface ListedKey {
+interface KeyRow {
   id: string;
   service: string;
   name: string;
   hint: string;
-  created_at: string;
-  last_used_at: string | null;
-  revoked_at: string | null;
+  created_at: Date;
+  last_used_at: Date | null;
+  revoked_at: Date | null;
   /** The only site of a shared key, and its domain. */
   site_id: string | null;
   site: string | null;
-  expires_at: string | null;
+  expires_at: Date | null;
 }
 
 /** A key of the account; an operator names no account. */
@@ -53,13 +45,13 @@ const insertKeySql = `INSERT INTO api_key (id, account_id, service, name, hash, 
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`;
 
 /**
- * Makes a key and stores its SHA-256. In a transaction the limit is exact, since the account's row stays locked.
+ * Makes a key and stores its SHA-256; only this answer has the key. In a transaction the limit is exact, since the account's row stays locked.
  * @throws AccountError `unknown_account`, `invalid_name`, `too_many_keys`
  */
 export async function issueKey(
   database: Queryable,
   input: { accountId: string; service: KeyService; name: string; createdBy?: string; share?: Share },
-): Promise<IssuedKey> {
+) {
   const { accountId, service, createdBy = null, share } = input;
   const name = readName(input.name, "key");
   const { slot } = await lockAccount(database, accountId);
@@ -81,27 +73,20 @@ const listedSql = `id, ${keyServiceSql} AS service, name, hint, created_at, last
   (SELECT domain FROM site WHERE site.id = api_key.site_id) AS site, expires_at`;
 
 /** The account's keys with the revoked ones, oldest first. @throws AccountError `unknown_account` */
-export async function listKeys(database: Queryable, accountId: string): Promise<ListedKey[]> {
+export async function listKeys(database: Queryable, accountId: string) {
   await requireAccount(database, accountId);
   const sql = `SELECT ${listedSql} FROM api_key WHERE account_id = $1 ORDER BY id`;
-  const { rows } = await database.query<StoredKey>(sql, [accountId]);
-  return rows.map(present);
+  const { rows } = await database.query<KeyRow>(sql, [accountId]);
+  return rows.map(textTimes);
 }
 
 /** @throws AccountError `unknown_key` (also for another account's key), `invalid_name` */
-export async function renameKey(
-  database: Queryable,
-  { name: newName, ...reference }: KeyReference & { name: string },
-): Promise<ListedKey> {
-  const name = readName(newName, "key");
-  return present(await changeKey(database, reference, "UPDATE api_key SET name = $3", name));
+export async function renameKey(database: Queryable, { name, ...reference }: KeyReference & { name: string }) {
+  return textTimes(await changeKey(database, reference, "UPDATE api_key SET name = $3", readName(name, "key")));
 }
 
 /** Services refuse the key within a second. A second call returns the first one's time. @throws AccountError `unknown_key` */
-export async function revokeKey(
-  database: Queryable,
-  reference: KeyReference,
-): Promise<{ id: string; name: string; hint: string; revoked_at: string }> {
+export async function revokeKey(database: Queryable, reference: KeyReference) {
   const change = "UPDATE api_key SET revoked_at = COALESCE(revoked_at, $3)";
   const { id, name, hint, revoked_at } = await changeKey(database, reference, change, new Date());
   return { id, name, hint, revoked_at: (revoked_at ?? new Date()).toISOString() };
@@ -115,14 +100,10 @@ const revokeKeysOfSql = `UPDATE api_key SET revoked_at = now()
 export async function revokeKeysOf(
   database: Queryable,
   { accountId, personId }: { accountId: string; personId: string },
-): Promise<{ name: string; hint: string }[]> {
+) {
   const { rows } = await database.query<{ name: string; hint: string }>(revokeKeysOfSql, [accountId, personId]);
   return rows;
 }
-
-type Moments = "created_at" | "last_used_at" | "revoked_at" | "expires_at";
-
-type StoredKey = Omit<ListedKey, Moments> & { created_at: Date } & Record<Exclude<Moments, "created_at">, Date | null>;
 
 /** One probe of `api_key_pkey`. */
 async function changeKey(
@@ -130,38 +111,12 @@ async function changeKey(
   { keyId, accountId }: KeyReference,
   change: string,
   value: unknown,
-): Promise<StoredKey> {
+): Promise<KeyRow> {
   const sql = `${change} WHERE id = $1 AND ($2::uuid IS NULL OR account_id = $2) RETURNING ${listedSql}`;
-  const { rows } = isUuid(keyId)
-    ? await database.query<StoredKey>(sql, [keyId, accountId ?? null, value])
-    : { rows: [] };
+  const { rows } = isUuid(keyId) ? await database.query<KeyRow>(sql, [keyId, accountId ?? null, value]) : { rows: [] };
   const [key] = rows;
   if (!key) throw new AccountError("unknown_key", `There is no key '${keyId}'.`);
   return key;
-}
-
-function present(key: StoredKey): ListedKey {
-  return {
-    ...key,
-    created_at: key.created_at.toISOString(),
-    last_used_at: key.last_used_at?.toISOString() ?? null,
-    revoked_at: key.revoked_at?.toISOString() ?? null,
-    expires_at: key.expires_at?.toISOString() ?? null,
-  };
-}
-
-/** A live key, and who made it. */
-export interface LiveKey {
-  id: string;
-  service: KeyService;
-  name: string;
-  hint: string;
-  /** Null for a key of the command line, and after the person's removal. */
-  createdBy: { id: string; name: string } | null;
-  createdAt: Date;
-  lastUsedAt: Date | null;
-  /** Present for a shared key. */
-  share?: Share & { domain: string };
 }
 
 /** A range of `api_key_account_id_idx`, and for each a probe of `person_pkey` and `site_pkey`. */
@@ -172,13 +127,23 @@ const readLiveKeysSql = `
   FROM api_key k LEFT JOIN person p ON p.id = k.created_by LEFT JOIN site s ON s.id = k.site_id
   WHERE k.account_id = $1 AND ${isLiveKeySql} ORDER BY k.id DESC`;
 
-type Nullable<T> = { [Name in keyof T]: T[Name] | null };
-type Row = Omit<LiveKey, "createdBy" | "share"> &
-  Nullable<{ makerId: string; makerName: string; siteId: string; domain: string; expiresAt: Date }>;
+interface LiveKeyRow {
+  id: string;
+  service: KeyService;
+  name: string;
+  hint: string;
+  createdAt: Date;
+  lastUsedAt: Date | null;
+  makerId: string | null;
+  makerName: string | null;
+  siteId: string | null;
+  domain: string | null;
+  expiresAt: Date | null;
+}
 
-/** The account's keys that work, latest first. */
-export async function readLiveKeys(pool: pg.Pool, accountId: string): Promise<LiveKey[]> {
-  const { rows } = await pool.query<Row>(readLiveKeysSql, [accountId]);
+/** The account's keys that work, latest first. Nobody in it made a key of the command line or of a removed person. */
+export async function readLiveKeys(pool: pg.Pool, accountId: string) {
+  const { rows } = await pool.query<LiveKeyRow>(readLiveKeysSql, [accountId]);
   return rows.map(({ makerId, makerName, siteId, domain, expiresAt, ...key }) => ({
     ...key,
     createdBy: makerId === null || makerName === null ? null : { id: makerId, name: makerName },

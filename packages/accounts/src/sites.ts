@@ -20,7 +20,7 @@ export interface Site {
 }
 
 /** A site of the account; an operator names no account. */
-export interface SiteReference {
+interface SiteReference {
   siteId: string;
   accountId?: string;
 }
@@ -125,15 +125,12 @@ export async function claimSite(
 /** The account's sites, oldest first. @throws AccountError `unknown_account` */
 export async function listSites(pool: pg.Pool, accountId: string): Promise<Site[]> {
   await requireAccount(pool, accountId);
-  const { rows } = await pool.query<Site>("SELECT id, domain, name FROM site WHERE account_id = $1 ORDER BY id", [
-    accountId,
-  ]);
-  return rows;
+  const sql = "SELECT id, domain, name FROM site WHERE account_id = $1 ORDER BY id";
+  return (await pool.query<Site>(sql, [accountId])).rows;
 }
 
 export async function listAllSites(pool: pg.Pool): Promise<Site[]> {
-  const { rows } = await pool.query<Site>("SELECT id, domain, name FROM site ORDER BY id");
-  return rows;
+  return (await pool.query<Site>("SELECT id, domain, name FROM site ORDER BY id")).rows;
 }
 
 /** @throws AccountError `unknown_site` (also for another account's site) */
@@ -145,8 +142,7 @@ export async function findSite(pool: pg.Pool, reference: SiteReference): Promise
 /** The sites of all accounts with a domain, oldest first. @throws AccountError `invalid_domain` */
 export async function findSitesOfDomain(pool: pg.Pool, domain: string): Promise<Site[]> {
   const sql = "SELECT id, domain, name FROM site WHERE domain = $1 ORDER BY id";
-  const { rows } = await pool.query<Site>(sql, [normaliseDomain(domain)]);
-  return rows;
+  return (await pool.query<Site>(sql, [normaliseDomain(domain)])).rows;
 }
 
 const label = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/;
@@ -181,22 +177,15 @@ function isDomain(host: string, text: string): boolean {
   return host.includes(".") || host === "localhost";
 }
 
-/** A key that reads one site's statistics. Only this answer has `key`. */
-export interface SharedKey {
-  id: string;
-  key: string;
-  expires_at: string | null;
-}
-
 /**
  * Shares a site's statistics by a key of its account. The key ends with the site, at `expiresAt` where it has one, or when it
- * is revoked.
+ * is revoked. Only this answer has the key.
  * @throws AccountError `unknown_site`, `invalid_name`, `too_many_keys`
  */
 export function shareSite(
   pool: pg.Pool,
   { siteId, name, expiresAt }: { siteId: string; name: string; expiresAt: Date | null },
-): Promise<SharedKey> {
+) {
   return withTransaction(pool, async (transaction) => {
     const { account_id: accountId } = await probeSite(transaction, { siteId });
     const share = { siteId, expiresAt };

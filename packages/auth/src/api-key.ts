@@ -17,15 +17,11 @@ const secretLength = 43;
 /** 62^6 is above 2^32, the range of a CRC-32. */
 const checksumLength = 6;
 
-/** A new key: `key` is shown once, `hash` is stored, `hint` tells keys apart in a list. */
-export interface NewApiKey {
-  key: string;
-  hash: Buffer;
-  hint: string;
-}
-
-/** Makes a key: the service's prefix, the account's slot, 32 random bytes in base62, a checksum (trace contract, "Authentication"). */
-export function createApiKey(service: KeyService, slot: string = firstSlot): NewApiKey {
+/**
+ * Makes a key: the service's prefix, the account's slot, 32 random bytes in base62, a checksum (trace contract, "Authentication").
+ * @returns `key` to show once, `hash` to store, `hint` to tell keys apart in a list
+ */
+export function createApiKey(service: KeyService, slot: string = firstSlot) {
   const secret = toBase62(BigInt(`0x${randomBytes(secretBytes).toString("hex")}`), secretLength);
   const unchecked = `${keyPrefixes[service]}${slot}_${secret}`;
   const key = unchecked + checksum(unchecked);

@@ -1,3 +1,4 @@
+export { createAccessCache } from "./access-cache.js";
 export {
   createApiKey,
   hashApiKey,

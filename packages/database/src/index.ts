@@ -35,6 +35,7 @@ export {
   rolePasswordVariables,
   roleUrl,
 } from "./roles.js";
+export { type TextTimes, textTimes } from "./text-times.js";
 export {
   inOwnTransaction,
   inTransaction,

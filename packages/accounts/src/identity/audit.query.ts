@@ -3,7 +3,7 @@ import type pg from "pg";
 import type { Role } from "./sessions/session.query.js";
 
 /** What is recorded of an account. The team page has a sentence for each. */
-export type AuditAction =
+type AuditAction =
   | "key_created"
   | "key_revoked"
   | "person_invited"
@@ -16,7 +16,7 @@ export type AuditAction =
   | "site_lost"
   | "trace_deleted";
 
-export interface AuditEntry {
+interface AuditEntry {
   accountId: string;
   /** Who did it; null where a command or Stripe did. */
   personId: string | null;
@@ -36,11 +36,9 @@ export async function recordAudit(client: Queryable, entry: AuditEntry): Promise
   await client.query(sql, [accountId, uuid(), personId, action, subject]);
 }
 
-export interface AuditRow {
+interface AuditRow extends Pick<AuditEntry, "action" | "subject"> {
   id: string;
   at: Date;
-  action: AuditAction;
-  subject: string;
   person: string | null;
 }
 
@@ -58,7 +56,7 @@ const listAuditSql = `
 export async function listAudit(
   pool: pg.Pool,
   { accountId, role, before }: { accountId: string; role: Role; before?: string | undefined },
-): Promise<{ entries: AuditRow[]; hasMore: boolean }> {
+) {
   const { rows } = await pool.query<AuditRow>(listAuditSql, [accountId, before ?? null, role]);
   return { entries: rows.slice(0, pageSize), hasMore: rows.length > pageSize };
 }

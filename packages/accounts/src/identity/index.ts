@@ -1,8 +1,7 @@
-export { type AuditAction, listAudit, recordAudit } from "./audit.query.js";
+export { listAudit, recordAudit } from "./audit.query.js";
 export { createLink, hasEnoughLinks, linkUrl, type NewLink } from "./links/link.query.js";
 export { type LinkInfo, readLink, useLink } from "./links/use-link.js";
 export {
-  type CheckPassword,
   createPasswordCheck,
   createPasswords,
   type Passwords,
@@ -13,7 +12,6 @@ export {
   findPersonByEmail,
   homeAccountOf,
   isMember,
-  type PersonInAccount,
   readPassword,
   readViewer,
   renamePerson,

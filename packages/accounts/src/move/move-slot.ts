@@ -149,14 +149,8 @@ const identitySql = `
     (SELECT day::text FROM event_horizon) AS horizon
   FROM pg_database WHERE datname = current_database()`;
 
-interface Identity {
-  identity: string;
-  migrations: string;
-  horizon: string | null;
-}
-
-async function identify(pool: pg.Pool): Promise<Identity> {
-  const { rows } = await pool.query<Identity>(identitySql);
+async function identify(pool: pg.Pool) {
+  const { rows } = await pool.query<{ identity: string; migrations: string; horizon: string | null }>(identitySql);
   if (!rows[0]) throw new Error("The database does not know itself");
   return rows[0];
 }
@@ -177,14 +171,8 @@ async function checkDatabases(source: pg.Pool, target: pg.Pool): Promise<void> {
   }
 }
 
-interface Collision {
-  what: string;
-  own: string;
-  others: string;
-}
-
 /** What two cells may both have, though one may not: by unique indexes of the target, and the source's rows of the slot. */
-const collisions: readonly Collision[] = [
+const collisions = [
   {
     what: "an account with the address",
     own: "SELECT id::text, email AS value FROM account WHERE slot = $1",

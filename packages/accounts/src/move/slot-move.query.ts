@@ -80,8 +80,8 @@ async function changeTable(pool: pg.Pool, table: string, sql: string): Promise<v
 /** Tables of a cell, not of an account. */
 const ofTheCell = ["deleted_site", "event_horizon", "rate_limit", "slot_move", "stripe_event"];
 
-/** Columns that mean something in their own database alone: a transaction's number, and a place in its queue. */
-const leftBehind: Readonly<Record<string, readonly string[]>> = { trace: ["status_txid"], alert: ["queued_at"] };
+/** Columns that mean something in their own database alone: a transaction's number. */
+const leftBehind: Readonly<Record<string, readonly string[]>> = { trace: ["status_txid"] };
 
 /** Columns that a request changes on its way, without a reason to fail. */
 const signsOfLife: Readonly<Record<string, readonly string[]>> = {

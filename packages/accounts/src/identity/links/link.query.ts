@@ -37,22 +37,15 @@ export interface NewLink {
   token?: string;
 }
 
-export interface IssuedLink {
-  id: string;
-  /** Exists only here and in the mail or terminal that shows it. */
-  token: string;
-  expiresAt: Date;
-}
-
 const uuid = createUuidV7();
 
-/** The worker removes expired links. */
 const insertLinkSql = `
   INSERT INTO one_time_link
     (hash, id, purpose, email, name, password, person_id, account_id, role, invited_by, channel_id, created_at, expires_at)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`;
 
-export async function createLink(client: Queryable, link: NewLink): Promise<IssuedLink> {
+/** The token exists only in this answer and in the mail or terminal that shows it. The worker removes expired links. */
+export async function createLink(client: Queryable, link: NewLink) {
   const { purpose, email, name, passwordHash, personId, accountId, role, invitedBy, channelId, now } = link;
   const token = link.token ?? createToken();
   const id = uuid();
@@ -126,20 +119,16 @@ export async function dropSignUps(client: pg.ClientBase, email: string): Promise
 const maxPerAccount = 20;
 const retryAfterSeconds = 86_400;
 
-export interface ChannelToConfirm {
-  email: string;
-  accountId: string;
-  channelId: string;
-}
-
 /** A range of `one_time_link_account_id_idx`. */
 const countSql = `
   SELECT count(*)::int AS links FROM one_time_link
   WHERE account_id = $1 AND purpose = 'channel' AND used_at IS NULL AND expires_at > $2`;
 
 /** Makes the link by which a stranger's address takes alerts, under the account's lock. @throws AppError 429 */
-export async function createChannelLink(client: pg.ClientBase, channel: ChannelToConfirm): Promise<string> {
-  const { email, accountId, channelId } = channel;
+export async function createChannelLink(
+  client: pg.ClientBase,
+  { email, accountId, channelId }: Record<"email" | "accountId" | "channelId", string>,
+): Promise<string> {
   const now = new Date();
   const { rows } = await client.query<{ links: number }>(countSql, [accountId, now]);
   const isFull = (rows[0]?.links ?? 0) >= maxPerAccount;
@@ -151,22 +140,12 @@ export async function createChannelLink(client: pg.ClientBase, channel: ChannelT
   return (await createLink(client, { purpose: "channel", email, accountId, channelId, now })).token;
 }
 
-export interface SignInLink {
-  /** Signs in once, after a click on its page. */
-  url: string;
-  email: string;
-  expiresAt: Date;
-}
-
-export interface SignInLinkOptions {
+interface SignInLinkOptions extends Pick<NewLink, "lifeMs" | "now"> {
   pool: pg.Pool;
   account: { id: string; email: string };
   /** The person; the account's first owner without it. Becomes the owner of an account without people. */
   email?: string;
   dashboardUrl: string;
-  /** Default 15 minutes. */
-  lifeMs?: number;
-  now: Date;
 }
 
 /** The person with an address, or the first owner. A range of `membership_pkey`, with probes of `person_pkey`. */
@@ -175,9 +154,11 @@ const findPersonSql = `
   WHERE m.account_id = $1 AND CASE WHEN $2::text IS NULL THEN m.role = 'owner' ELSE p.email = $2 END
   ORDER BY m.created_at, p.id LIMIT 1`;
 
-/** An account without people gets an owner. @returns undefined where the account has people, and none has the address */
-export async function createSignInLink(options: SignInLinkOptions): Promise<SignInLink | undefined> {
-  const { pool, account, dashboardUrl, lifeMs, now } = options;
+/**
+ * Makes a link that signs in once, after a click on its page. An account without people gets an owner.
+ * @returns undefined where the account has people, and none has the address
+ */
+export async function createSignInLink({ pool, account, dashboardUrl, ...options }: SignInLinkOptions) {
   return withTransaction(pool, async (client) => {
     // Two commands at once must not make two owners.
     await client.query("SELECT FROM account WHERE id = $1 FOR UPDATE", [account.id]);
@@ -185,15 +166,10 @@ export async function createSignInLink(options: SignInLinkOptions): Promise<Sign
     const { rows } = await client.query<{ id: string; email: string }>(findPersonSql, [account.id, wanted ?? null]);
     const person = rows[0] ?? (await makeOwner(client, account.id, wanted ?? account.email));
     if (!person) return undefined;
-    const { token, expiresAt } = await createLink(client, {
-      purpose: "sign_in",
-      email: person.email,
-      personId: person.id,
-      accountId: account.id,
-      now,
-      ...(lifeMs !== undefined && { lifeMs }),
-    });
-    return { url: linkUrl(dashboardUrl, token), email: person.email, expiresAt };
+    const { id: personId, email } = person;
+    const link = { ...options, purpose: "sign_in", email, personId, accountId: account.id } as const;
+    const { token, expiresAt } = await createLink(client, link);
+    return { url: linkUrl(dashboardUrl, token), email, expiresAt };
   });
 }
 

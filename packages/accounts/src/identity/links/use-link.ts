@@ -20,21 +20,9 @@ import type { Viewer } from "../sessions/sessions.js";
 import { browserProofOf, isToken } from "../token.js";
 import { dropSignUps, findLink, type LinkPurpose, type LiveLink, takeLink } from "./link.query.js";
 
-/** What a link's page shows and asks for. */
-export interface LinkInfo {
-  purpose: LinkPurpose;
-  email: string;
-  /** The account of an invitation or of a sign-in. */
-  accountName: string | null;
-  inviter: string | null;
-  /** An invited person who is known signs in first: the link alone opens nothing. */
-  needsSignIn: boolean;
-  /** An invited person who is new gives a name and a password. */
-  needsName: boolean;
-  needsPassword: boolean;
-}
+export type LinkInfo = Awaited<ReturnType<typeof readLink>>;
 
-export interface LinkDeps {
+interface LinkDeps {
   pool: pg.Pool;
   /** @throws AppError 404 where the channel is gone */
   confirmChannel(client: pg.ClientBase, channel: { accountId: string; channelId: string }): Promise<unknown>;
@@ -44,14 +32,15 @@ export interface LinkDeps {
   now(): Date;
 }
 
-/** Reads a link without using it up. @throws AppError 410 */
+/** Reads what a link's page shows and asks for, without using the link up. @throws AppError 410 */
 export async function readLink(
   { pool, now }: Pick<LinkDeps, "pool" | "now">,
   { token, browserProof, viewer }: LinkReference,
-): Promise<LinkInfo> {
+) {
   const link = await requireLink(pool, token, now());
   const { purpose, email, accountName, inviter, knownId } = link;
   const isNew = purpose === "invite" && knownId === null;
+  // The link alone opens nothing to a known person.
   const needsSignIn = purpose === "invite" && !isNew && knownId !== viewer?.personId;
   // Anybody can sign up with any address: a password given in another browser may be a stranger's.
   const isForeign = purpose === "verify" && browserProof !== browserProofOf(token);
@@ -72,7 +61,7 @@ interface LinkReference {
   viewer?: Pick<Viewer, "personId" | "sessionId"> | undefined;
 }
 
-export interface LinkInput extends LinkReference {
+interface LinkInput extends LinkReference {
   /** Of the client, for the turns of hashes. */
   network: string;
   name?: string | undefined;
@@ -80,20 +69,17 @@ export interface LinkInput extends LinkReference {
   userAgent?: string | undefined;
 }
 
-/** Who came through a link; nobody by a channel's. */
-export interface Arrival extends Partial<Arrived> {
-  purpose: LinkPurpose;
-  /** Undefined where no session begins. */
-  sessionToken: string | undefined;
-}
-
 /**
  * Uses a link up and signs its person in, in one transaction; a known person's invitation only adds the account to their
  * session. Missing input leaves the link as it is.
+ * @returns a session's token unless none begins
  * @throws AppError 410 for a used, expired or unknown link; 401 for a known person's invitation before the sign-in; 400 for
  * missing or bad input; 409 `account_taken`
  */
-export async function useLink(deps: LinkDeps, input: LinkInput): Promise<Arrival> {
+export async function useLink(
+  deps: LinkDeps,
+  input: LinkInput,
+): Promise<Partial<Arrived> & { purpose: LinkPurpose; sessionToken?: string }> {
   const { pool, passwords, now } = deps;
   const { token, name, password, network, userAgent, viewer } = input;
   const at = now();
@@ -111,14 +97,14 @@ export async function useLink(deps: LinkDeps, input: LinkInput): Promise<Arrival
   return withTransaction(pool, async (client) => {
     if (!(await takeLink(client, token, at))) throw new AppError("link_expired");
     const arrived = await arrivals[link.purpose](client, link, { ...deps, name, hash, viewer });
-    if (!arrived) return { purpose: link.purpose, sessionToken: undefined };
+    if (!arrived) return { purpose: link.purpose };
     const { personId, accountId } = arrived;
     if (link.purpose === "invite" && viewer?.personId === personId) {
       await switchAccount(client, { ...viewer, accountId });
-      return { purpose: link.purpose, personId, accountId, sessionToken: undefined };
+      return { purpose: link.purpose, ...arrived };
     }
-    const sessionToken = await startSession(client, { personId, accountId, userAgent, now: at });
-    return { purpose: link.purpose, personId, accountId, sessionToken };
+    const sessionToken = await startSession(client, { ...arrived, userAgent, now: at });
+    return { purpose: link.purpose, ...arrived, sessionToken };
   });
 }
 

@@ -11,24 +11,15 @@ const hashBytes = 32;
 const maxKnownNetworks = 10_000;
 const knownLifeMs = 30 * 24 * 3_600_000;
 
-export interface PasswordsOptions {
-  refusals: Refusals;
-  /** Cheaper in tests. */
-  cost?: { N: number; r: number; p: number };
-}
+export type Passwords = ReturnType<typeof createPasswords>;
 
 /**
  * Hashes and checks passwords, a few at once, in turns between networks. A network with a right password has places apart.
- * Both throw AppError: 429 while too many of the network wait, 503 while too many of all do.
+ * Both throw AppError: 429 while too many of the network wait, 503 while too many of all do. A stored password carries its
+ * parameters, so the cost can rise later.
+ * @param cost cheaper in tests
  */
-export interface Passwords {
-  /** @param network of the client; each hash counts as its own */
-  hash(password: string, network: string): Promise<string>;
-  verify(stored: string, password: string, network: string): Promise<boolean>;
-}
-
-/** Makes the hashes' turns. A stored password carries its parameters, so the cost can rise later. */
-export function createPasswords({ refusals, cost = defaultCost }: PasswordsOptions): Passwords {
+export function createPasswords({ refusals, cost = defaultCost }: { refusals: Refusals; cost?: typeof defaultCost }) {
   const waits = { owner: "network", maxWaiting: 40, maxWaitingPerOwner: 4, maxWaitMs: 10_000 };
   // 32 MiB for each running one.
   const strangers = createWorkShares({ ...waits, tasks: "passwords", maxRunning: 2, maxRunningPerOwner: 2 }, refusals);
@@ -40,13 +31,14 @@ export function createPasswords({ refusals, cost = defaultCost }: PasswordsOptio
     run: (network, task) => (good.has(network) ? known : strangers).run(network, task),
   };
   return {
-    hash: (password, network) =>
+    /** @param network of the client; each hash counts as its own */
+    hash: (password: string, network: string) =>
       turns.run(network, async () => {
         const salt = randomBytes(saltBytes);
         const hash = await derive(password, salt, cost);
         return ["scrypt", cost.N, cost.r, cost.p, salt.toString("base64url"), hash.toString("base64url")].join("$");
       }),
-    verify: (stored, password, network) =>
+    verify: (stored: string, password: string, network: string) =>
       turns.run(network, async () => {
         const [, N, r, p, salt = "", hash = ""] = stored.split("$");
         const expected = Buffer.from(hash, "base64url");
@@ -82,21 +74,11 @@ export function passwordProblem(password: string): string | undefined {
 }
 
 /**
- * @param network of the client, for the turns of hashes
- * @returns the person with a proven address and this password; undefined otherwise
- */
-export type CheckPassword = (
-  email: string,
-  password: string,
-  network: string,
-) => Promise<{ personId: string } | undefined>;
-
-/**
  * Makes the check of an address and a password. An unknown address, a person without a password and a wrong password cost the
- * same scrypt and have the same answer.
+ * same scrypt and have the same answer. It returns the person with a proven address and this password.
  */
-export function createPasswordCheck({ pool, passwords }: { pool: pg.Pool; passwords: Passwords }): CheckPassword {
-  return async (email, password, network) => {
+export function createPasswordCheck({ pool, passwords }: { pool: pg.Pool; passwords: Passwords }) {
+  return async (email: string, password: string, network: string) => {
     const person = await findPersonByEmail(pool, email.toLowerCase());
     const stored = person && (await readPassword(pool, person.id));
     if (stored === undefined) {

@@ -125,16 +125,17 @@ export async function claimAccount(client: Queryable, email: string, slots?: Slo
   return account && !account.hasPeople ? account.id : undefined;
 }
 
-/** An account's name is its address where it has none. */
-export interface PersonInAccount {
-  person: { id: string; name: string; email: string; hasPassword: boolean };
-  account: { id: string; email: string; name: string; plan: PlanId; slot: string };
-  /** All accounts of the person, by name, with the person's role. */
-  accounts: { id: string; name: string; role: Role }[];
+interface ViewerRow {
+  name: string;
+  email: string;
+  hasPassword: boolean;
+  accountEmail: string;
+  accountName: string;
+  plan: PlanId;
+  slot: string;
+  /** JSON. */
+  accounts: string | null;
 }
-
-type Row = Omit<PersonInAccount["person"], "id"> &
-  Pick<PersonInAccount["account"], "plan" | "slot"> & { accountEmail: string; accountName: string; accounts: string };
 
 /** Probes `person_pkey`, `account_pkey`, `credential_person_id_provider_key`, and a range of `membership_person_id_idx`. */
 const readViewerSql = `
@@ -146,16 +147,15 @@ const readViewerSql = `
   FROM person p, account a
   WHERE p.id = $1 AND a.id = $2`;
 
-export async function readViewer(
-  pool: pg.Pool,
-  { personId, accountId }: { personId: string; accountId: string },
-): Promise<PersonInAccount | undefined> {
-  const { rows } = await pool.query<Row>(readViewerSql, [personId, accountId]);
+/** A person in an account, with all accounts of the person by name. An account's name is its address where it has none. */
+export async function readViewer(pool: pg.Pool, { personId, accountId }: { personId: string; accountId: string }) {
+  const { rows } = await pool.query<ViewerRow>(readViewerSql, [personId, accountId]);
   if (!rows[0]) return undefined;
   const { accountEmail, accountName, plan, slot, accounts, ...person } = rows[0];
+  const known: { id: string; name: string; role: Role }[] = JSON.parse(accounts ?? "[]");
   return {
     person: { id: personId, ...person },
     account: { id: accountId, email: accountEmail, name: accountName, plan, slot },
-    accounts: JSON.parse(accounts ?? "[]"),
+    accounts: known,
   };
 }

@@ -4,7 +4,7 @@ import type pg from "pg";
 import { recordAudit } from "../audit.query.js";
 import type { Role } from "../sessions/session.query.js";
 
-export interface TeamMember {
+interface TeamMember {
   id: string;
   name: string;
   email: string;
@@ -28,7 +28,7 @@ export async function listPeople(pool: pg.Pool, accountId: string): Promise<Team
   return rows;
 }
 
-export interface WaitingInvitation {
+interface WaitingInvitation {
   id: string;
   email: string;
   role: Role;

@@ -96,10 +96,8 @@ interface SessionReference {
 
 /** Ends one session of a person. @returns whether there was one */
 export async function endSession(client: Queryable, { sessionId, personId }: SessionReference): Promise<boolean> {
-  const { rowCount } = await client.query("DELETE FROM session WHERE id = $1 AND person_id = $2", [
-    sessionId,
-    personId,
-  ]);
+  const sql = "DELETE FROM session WHERE id = $1 AND person_id = $2";
+  const { rowCount } = await client.query(sql, [sessionId, personId]);
   return rowCount === 1;
 }
 
@@ -108,7 +106,7 @@ export async function endSessionOfToken(client: Queryable, token: string): Promi
   await client.query("DELETE FROM session WHERE token = $1", [storedToken(token)]);
 }
 
-export interface SessionRow {
+interface SessionRow {
   id: string;
   client: string | null;
   createdAt: Date;

@@ -5,7 +5,7 @@ import type pg from "pg";
 import { pino } from "pino";
 import { hashToken } from "../token.js";
 import { startSession } from "./session.query.js";
-import { createSessionCookie, createSessions, type SessionCache, type SessionsOptions } from "./sessions.js";
+import { createSessionCookie, createSessions, type SessionCache } from "./sessions.js";
 
 const database = useDatabase();
 const url = new URL("http://localhost:4000");
@@ -15,7 +15,9 @@ afterAll(() => Promise.all(running.map((each) => each.stop())));
 
 /** A cache over a pool that counts its statements. */
 function useCache(
-  options: Partial<Pick<SessionsOptions, "connectionString" | "operators" | "maxEntries" | "slots">> = {},
+  options: Partial<
+    Pick<Parameters<typeof createSessions>[0], "connectionString" | "operators" | "maxEntries" | "slots">
+  > = {},
 ) {
   let queries = 0;
   const pool = {
