@@ -1,4 +1,3 @@
-import { queueAlerts } from "@waymark/alerts";
 import { createKeyDirectory } from "@waymark/auth";
 import { createUuidV7 } from "@waymark/database";
 import { startHttpService } from "@waymark/service";
@@ -19,7 +18,7 @@ await startHttpService(process, {
     const { redisUrl, database, slots } = config;
     const keys = createKeyDirectory({ service: "trace", pool, connectionString: database.directUrl, slots, log });
     const queue = createQueue(queues.traceFinalized, { redisUrl, databaseUrl: database.directUrl, log });
-    const alerts = createAlertQueue({ queueAlerts: (batch) => queueAlerts({ pool, queue }, batch), registry, log });
+    const alerts = createAlertQueue({ queue, registry, log });
     const now = () => new Date();
     const refusals = createRefusals(registry);
     const answers = createAnswerBudget(refusals);

@@ -3,41 +3,28 @@ import { type DeliverySort, measureAlerts } from "@waymark/alerts";
 import type pg from "pg";
 import { Counter, Gauge, type Registry } from "prom-client";
 
-/** The worker's own counters. */
-export interface WorkerMetrics {
-  countDelivery(sort: DeliverySort, outcome: "sent" | "deferred" | "failed"): void;
-  countHeld(alerts: number): void;
-}
+export type WorkerMetrics = ReturnType<typeof createWorkerMetrics>;
 
 /** Metrics do not wait longer for the database: an operator needs them most when it hangs. */
 const collectTimeoutMs = 1_000;
 
 /** Registers the worker's own metrics. A growing age of pending alerts means: mails do not go out. */
-export function createWorkerMetrics(registry: Registry, pool: pg.Pool): WorkerMetrics {
-  const mails = new Counter({
-    name: "waymark_failure_mails_total",
-    help: "Attempts to send an alert's mail by outcome: sent, deferred (tried again later), failed (given up)",
-    labelNames: ["outcome"],
-    registers: [registry],
-  });
-  const summaries = new Counter({
-    name: "waymark_failure_summaries_total",
-    help: "Attempts to send a summary of alerts by outcome: sent, deferred (tried again later), failed (given up)",
-    labelNames: ["outcome"],
-    registers: [registry],
-  });
+export function createWorkerMetrics(registry: Registry, pool: pg.Pool) {
+  const registers = [registry];
+  const attemptsAt = (name: string, what: string) => {
+    const help = `Attempts to ${what} by outcome: sent, deferred (tried again later), failed (given up)`;
+    return new Counter({ name, help, labelNames: ["outcome"], registers });
+  };
+  const attempts: Record<DeliverySort, Counter> = {
+    alert: attemptsAt("waymark_failure_mails_total", "send an alert's mail"),
+    summary: attemptsAt("waymark_failure_summaries_total", "send a summary of alerts"),
+    event: attemptsAt("waymark_deliveries_total", "deliver an event to a channel"),
+  };
   const held = new Counter({
     name: "waymark_failure_mails_held_total",
     help: "Alerts above the limits of mails, which wait for a summary",
-    registers: [registry],
+    registers,
   });
-  const deliveries = new Counter({
-    name: "waymark_deliveries_total",
-    help: "Attempts to deliver an event to a channel by outcome: sent, deferred (tried again later), failed (given up)",
-    labelNames: ["outcome"],
-    registers: [registry],
-  });
-  const attempts = { alert: mails, summary: summaries, event: deliveries };
   // A series that began at 1 would hide its first failure from an alert rule.
   for (const outcome of ["sent", "deferred", "failed"]) {
     for (const counter of Object.values(attempts)) counter.inc({ outcome }, 0);
@@ -45,18 +32,18 @@ export function createWorkerMetrics(registry: Registry, pool: pg.Pool): WorkerMe
   const age = new Gauge({
     name: "waymark_alerts_owed_oldest_seconds",
     help: "Age of the oldest alert that waits for a mail of its own, 0 where none does",
-    registers: [registry],
+    registers,
   });
   const heldAge = new Gauge({
     name: "waymark_alerts_held_oldest_seconds",
     help: "Age of the oldest alert that waits for a summary, or of the oldest summary that waits to be sent, 0 where none does",
-    registers: [registry],
+    registers,
   });
   let asking: Promise<void> | undefined;
   new Gauge({
     name: "waymark_alerts_owed",
     help: "Alerts that wait for a mail of their own, as far as the database has answered",
-    registers: [registry],
+    registers,
     async collect() {
       asking ??= measureAlerts(pool)
         .then(({ pending, oldestSeconds, oldestHeldSeconds }) => {
@@ -73,7 +60,7 @@ export function createWorkerMetrics(registry: Registry, pool: pg.Pool): WorkerMe
     },
   });
   return {
-    countDelivery: (sort, outcome) => attempts[sort].inc({ outcome }),
-    countHeld: (alerts) => held.inc(alerts),
+    countDelivery: (sort: DeliverySort, outcome: "sent" | "deferred" | "failed") => attempts[sort].inc({ outcome }),
+    countHeld: (alerts: number) => held.inc(alerts),
   };
 }

@@ -3,22 +3,9 @@ import { Gauge, type Registry } from "prom-client";
 
 export interface PeriodicJob {
   readonly name: string;
-  readonly what: string;
   readonly everyMs: number;
   run(): Promise<unknown>;
 }
-
-interface PeriodicRun {
-  /** Starts no further round, and waits for the rounds under way. */
-  stop(): Promise<void>;
-  /** The jobs with a round under way. */
-  running(): string[];
-}
-
-const metric = {
-  success: "waymark_job_last_success_timestamp_seconds",
-  interval: "waymark_job_interval_seconds",
-} as const;
 
 /**
  * Shows when each job last ended well, and how often it runs; a job without a success yet shows the worker's start.
@@ -27,11 +14,15 @@ const metric = {
 export function observeJobs(registry: Registry, jobs: readonly PeriodicJob[]): (job: PeriodicJob) => void {
   const common = { labelNames: ["job_name" as const], registers: [registry] };
   const success = new Gauge({
-    name: metric.success,
+    name: "waymark_job_last_success_timestamp_seconds",
     help: "When a periodic job last ended without an error",
     ...common,
   });
-  const interval = new Gauge({ name: metric.interval, help: "The pause between rounds of a periodic job", ...common });
+  const interval = new Gauge({
+    name: "waymark_job_interval_seconds",
+    help: "The pause between rounds of a periodic job",
+    ...common,
+  });
   for (const job of jobs) {
     success.setToCurrentTime({ job_name: job.name });
     interval.set({ job_name: job.name }, job.everyMs / 1_000);
@@ -43,11 +34,7 @@ export function observeJobs(registry: Registry, jobs: readonly PeriodicJob[]): (
  * Runs each job at once, and again `everyMs` after it ended, so rounds of one job never overlap. Logs a failed round; the next
  * one comes in its time.
  */
-export function runPeriodically(
-  jobs: readonly PeriodicJob[],
-  log: Logger,
-  onSuccess: (job: PeriodicJob) => void,
-): PeriodicRun {
+export function runPeriodically(jobs: readonly PeriodicJob[], log: Logger, onSuccess: (job: PeriodicJob) => void) {
   const timers = new Map<string, NodeJS.Timeout>();
   const rounds = new Map<string, Promise<void>>();
   let isStopped = false;
@@ -66,11 +53,13 @@ export function runPeriodically(
   };
   for (const job of jobs) start(job);
   return {
+    /** Starts no further round, and waits for the rounds under way. */
     async stop() {
       isStopped = true;
       for (const timer of timers.values()) clearTimeout(timer);
       await Promise.all(rounds.values());
     },
+    /** The jobs with a round under way. */
     running: () => [...rounds.keys()],
   };
 }

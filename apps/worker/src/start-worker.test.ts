@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { type AlertKey, queueAlerts } from "@waymark/alerts";
+import type { AlertKey } from "@waymark/alerts";
 import { createRegistry } from "@waymark/service";
 import { createQueue, queues } from "@waymark/service/queue";
 import { databaseVariables, describeWithRedis, startResendStub, useDatabase } from "@waymark/testing";
@@ -59,7 +59,7 @@ async function queue(alert: AlertKey | readonly AlertKey[], redisUrl?: string) {
     redisUrl,
     log: createTestLog().log,
   });
-  await queueAlerts({ pool: database.pool, queue: adding }, [alert].flat());
+  await adding.add([alert].flat());
   await adding.close();
 }
 

@@ -1,14 +1,5 @@
 import { openMailer } from "@waymark/alerts/mail";
-import { createPool, serviceTimeouts } from "@waymark/database";
-import {
-  createRegistry,
-  observePool,
-  observeReadiness,
-  openOperationsServer,
-  openStores,
-  type Running,
-  readiness,
-} from "@waymark/service";
+import { observeReadiness, openDatabase, openOperationsServer, type Running, readiness } from "@waymark/service";
 import { createQueue, queues } from "@waymark/service/queue";
 import type { Logger } from "pino";
 import type { Config } from "./config.js";
@@ -25,31 +16,8 @@ const lockTimeoutMs = 5_000;
 
 /** Starts the worker; `stop` finishes the jobs in hand and takes no other. */
 export async function startWorker(config: Config, log: Logger): Promise<Running & { port: number }> {
-  const { url, maxConnections, isPooledByTransaction, isStandbyRequired } = config.database;
-  const poolOptions = {
-    connectionString: url,
-    maxConnections,
-    isPooledByTransaction,
-    applicationName: "waymark worker",
-    ...serviceTimeouts,
-    statementTimeoutMs,
-    lockTimeoutMs,
-    onIdleError: (err: Error) => log.warn({ err }, "an idle database connection broke"),
-  };
-  const pool = createPool(poolOptions);
-  const registry = createRegistry("worker");
-  observePool(registry, pool);
-  const { redisUrl } = config;
-  const warn = (sentence: string) => log.warn(sentence);
-  const stores = await openStores({
-    service: "worker",
-    pool,
-    poolOptions,
-    isStandbyRequired,
-    redisUrl,
-    registry,
-    warn,
-  });
+  const settings = { statementTimeoutMs, lockTimeoutMs };
+  const { pool, registry, stores } = await openDatabase({ service: "worker", config, log, pool: settings });
   const server = { redisUrl: config.redisUrl, databaseUrl: config.database.directUrl, log };
   const queue = createQueue(queues.traceFinalized, server);
   // Without its queue mails wait for the sweep.
@@ -63,24 +31,21 @@ export async function startWorker(config: Config, log: Logger): Promise<Running 
   });
   let isStopping = false;
   const { queued, periodic, drain } = createJobs({
+    ...config,
+    ...config.mail,
     pool,
     queue,
     mailer: await openMailer(config.mail, log),
     metrics: createWorkerMetrics(registry, pool),
     log,
-    dashboardUrl: config.mail.dashboardUrl,
-    limits: config.mail.limits,
-    sweepIntervalMs: config.sweepIntervalMs,
-    webhookNetworks: config.webhookNetworks,
-    eventRetentionMonths: config.eventRetentionMonths,
-    staleAfterMs: config.staleAfterMs,
     now: () => new Date(),
     isStopping: () => isStopping,
   });
-  const workers = queued.map((job) => job.start(server));
+  const workers = queued.map((start) => start(server));
   const rounds = runPeriodically(periodic, log, observeJobs(registry, periodic));
   const mails = config.mail.resend ? "resend" : config.mail.folder;
-  log.info({ metricsPort: operations.port, jobs: [...queued, ...periodic].map(({ name }) => name), mails }, "working");
+  const jobs = [...Object.values(queues), ...periodic].map(({ name }) => name);
+  log.info({ metricsPort: operations.port, jobs, mails }, "working");
   return {
     inHand: () => rounds.running(),
     port: operations.port,

@@ -19,7 +19,6 @@ export interface TraceSettings {
   error?: string | null;
   /** Seconds since the alert came to be. */
   ageSeconds?: number;
-  queuedSecondsAgo?: number;
   hasSpan?: boolean;
 }
 
@@ -50,11 +49,10 @@ export async function makeFailedTrace(pool: pg.Pool, settings: TraceSettings = {
       [accountId, traceId, uuid(), uuid(), uuid(), error],
     );
   }
-  const queued = settings.queuedSecondsAgo ?? null;
   await pool.query(
-    `INSERT INTO alert (account_id, id, trace_id, status, created_at, queued_at)
-     VALUES ($1, $2, $3, 'error', now() - make_interval(secs => $4), now() - make_interval(secs => $5))`,
-    [accountId, alertId, traceId, ageSeconds, queued],
+    `INSERT INTO alert (account_id, id, trace_id, status, created_at)
+     VALUES ($1, $2, $3, 'error', now() - make_interval(secs => $4))`,
+    [accountId, alertId, traceId, ageSeconds],
   );
   return { accountId, alertId, traceId, email };
 }
@@ -146,13 +144,11 @@ export interface AlertState {
   last_error: string | null;
   isSent: boolean;
   hasFailed: boolean;
-  isQueued: boolean;
 }
 
 export async function readAlert(pool: pg.Pool, { alertId }: { alertId: string }): Promise<AlertState | undefined> {
   const { rows } = await pool.query<AlertState>(
-    `SELECT attempts, last_error, sent_at IS NOT NULL AS "isSent", failed_at IS NOT NULL AS "hasFailed",
-       queued_at IS NOT NULL AS "isQueued" FROM alert WHERE id = $1`,
+    `SELECT attempts, last_error, sent_at IS NOT NULL AS "isSent", failed_at IS NOT NULL AS "hasFailed" FROM alert WHERE id = $1`,
     [alertId],
   );
   return rows[0];

@@ -27,7 +27,6 @@ export type { MailLimits } from "./channels/own-mail.query.js";
 export { tellRecoveries } from "./channels/recoveries.query.js";
 export { routeAlerts } from "./channels/route-alerts.query.js";
 export {
-  type AlertWithTrace,
   alertStates,
   listAlerts,
   readAlertPage,
@@ -35,7 +34,5 @@ export {
 } from "./list-alerts.query.js";
 export { countUnsentAlerts, measureAlerts } from "./measure-alerts.query.js";
 export { createMute, deleteMute, listMutes } from "./mutes/mutes.query.js";
-export { maxAlertsTogether, type QueueAlertsDeps, queueAlerts } from "./queue-alerts.js";
-export { purgeAlertsSql } from "./remove-alerts.js";
 export { evaluateRules } from "./rules/evaluate-rules.query.js";
 export { createRule, deleteRule, type ListedRule, listRules } from "./rules/rules.query.js";

@@ -1,10 +1,10 @@
-import { withTransaction } from "@waymark/database";
+import { type TextTimes, textTimes, withTransaction } from "@waymark/database";
 import type pg from "pg";
 
 export const alertStates = ["pending", "held", "sent", "failed"] as const;
 type AlertState = (typeof alertStates)[number];
 
-export interface ListedAlert {
+interface AlertRow {
   id: string;
   trace_id: string;
   status: string;
@@ -14,16 +14,12 @@ export interface ListedAlert {
   summary_id: string | null;
   attempts: number;
   last_error: string | null;
-  created_at: string;
-  sent_at: string | null;
-  failed_at: string | null;
-}
-
-interface Row extends Omit<ListedAlert, "created_at" | "sent_at" | "failed_at"> {
   created_at: Date;
   sent_at: Date | null;
   failed_at: Date | null;
 }
+
+export type ListedAlert = TextTimes<AlertRow>;
 
 /** An alert is in one state. */
 const states: Readonly<Record<AlertState, string>> = {
@@ -49,8 +45,8 @@ export async function listAlerts(
   pool: pg.Pool,
   { accountId, failed, limit }: { accountId: string; failed: boolean; limit: number },
 ): Promise<ListedAlert[]> {
-  const { rows } = await pool.query<Row>(listSql, [accountId, failed, limit]);
-  return rows.map(present);
+  const { rows } = await pool.query<AlertRow>(listSql, [accountId, failed, limit]);
+  return rows.map(textTimes);
 }
 
 const mayRetrySql = "alert.sent_at IS NULL AND (alert.failed_at IS NOT NULL OR summary_id IS NULL)";
@@ -65,7 +61,7 @@ const removeMailSql = (where: string) => `
 // Sets an alert back to its first day, with a new mail; without one as yet the worker's next sweep makes it.
 const retrySql = (where: string) => `
   WITH retried AS (
-    UPDATE alert SET failed_at = NULL, attempts = 0, queued_at = NULL, due_at = now(), allowed_at = NULL, held_until = NULL,
+    UPDATE alert SET failed_at = NULL, attempts = 0, due_at = now(), allowed_at = NULL, held_until = NULL,
       summary_id = NULL
     WHERE ${where} AND ${mayRetrySql}
     RETURNING *
@@ -83,18 +79,9 @@ export function retryAlert(pool: pg.Pool, alertId: string, accountId?: string): 
   return withTransaction(pool, async (client) => {
     await client.query(removeMailSql(where), values);
     await client.query(retrySql(where), values);
-    const { rows } = await client.query<Row>(findSql(where), values);
-    return rows[0] && present(rows[0]);
+    const { rows } = await client.query<AlertRow>(findSql(where), values);
+    return rows[0] && textTimes(rows[0]);
   });
-}
-
-function present({ created_at, sent_at, failed_at, ...row }: Row): ListedAlert {
-  return {
-    ...row,
-    created_at: created_at.toISOString(),
-    sent_at: sent_at?.toISOString() ?? null,
-    failed_at: failed_at?.toISOString() ?? null,
-  };
 }
 
 interface AlertsToRead {
@@ -105,7 +92,20 @@ interface AlertsToRead {
   limit: number;
 }
 
-export interface AlertWithTrace {
+/** A range of `alert_pkey`, which retention bounds; each trace is a probe of `trace_pkey`. */
+const readPageSql = (where: string) => `
+  SELECT a.id, a.status, a.failures, a.attempts, left(a.last_error, 1000) AS reason, a.summary_id IS NOT NULL AS "isInSummary",
+    a.created_at AS "createdAt", a.sent_at AS "sentAt", a.failed_at AS "failedAt", a.due_at AS "dueAt",
+    a.held_until AS "heldUntil",
+    ${stateSql},
+    a.trace_id AS "traceId", trace.name, trace.agent_id AS "agentId"
+  FROM (
+    SELECT * FROM alert WHERE account_id = $1 AND id < $2 AND ${where} ORDER BY id DESC LIMIT $3
+  ) AS a
+  LEFT JOIN trace ON trace.account_id = $1 AND trace.id = a.trace_id
+  ORDER BY a.id DESC`;
+
+interface PageRow {
   id: string;
   status: "error" | "timeout";
   state: AlertState;
@@ -122,30 +122,8 @@ export interface AlertWithTrace {
   dueAt: Date;
   /** Until when a limit holds its own mail. */
   heldUntil: Date | null;
-  /** `name` and `agentId` are null where the trace is deleted. */
-  trace: { id: string; name: string | null; agentId: string | null };
-}
-
-interface AlertPage {
-  alerts: AlertWithTrace[];
-  hasMore: boolean;
-}
-
-/** A range of `alert_pkey`, which retention bounds; each trace is a probe of `trace_pkey`. */
-const readPageSql = (where: string) => `
-  SELECT a.id, a.status, a.failures, a.attempts, left(a.last_error, 1000) AS reason, a.summary_id IS NOT NULL AS "isInSummary",
-    a.created_at AS "createdAt", a.sent_at AS "sentAt", a.failed_at AS "failedAt", a.due_at AS "dueAt",
-    a.held_until AS "heldUntil",
-    ${stateSql},
-    a.trace_id AS "traceId", trace.name, trace.agent_id AS "agentId"
-  FROM (
-    SELECT * FROM alert WHERE account_id = $1 AND id < $2 AND ${where} ORDER BY id DESC LIMIT $3
-  ) AS a
-  LEFT JOIN trace ON trace.account_id = $1 AND trace.id = a.trace_id
-  ORDER BY a.id DESC`;
-
-interface PageRow extends Omit<AlertWithTrace, "trace"> {
   traceId: string;
+  /** Null where the trace is deleted. */
   name: string | null;
   agentId: string | null;
 }
@@ -153,10 +131,7 @@ interface PageRow extends Omit<AlertWithTrace, "trace"> {
 const greatestUuid = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /** Reads a page of alerts in one state, or in any. */
-export async function readAlertPage(
-  pool: pg.Pool,
-  { accountId, state, before = greatestUuid, limit }: AlertsToRead,
-): Promise<AlertPage> {
+export async function readAlertPage(pool: pg.Pool, { accountId, state, before = greatestUuid, limit }: AlertsToRead) {
   const text = readPageSql(state === undefined ? "true" : states[state]);
   const statement = { name: `read-alert-page ${state ?? ""}`, text, values: [accountId, before, limit + 1] };
   const { rows } = await pool.query<PageRow>(statement);

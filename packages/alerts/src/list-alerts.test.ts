@@ -51,15 +51,14 @@ describe("a retry", () => {
       await makeAlert(uuid(), {
         failed_at: "now()",
         attempts: "20",
-        queued_at: "now()",
         due_at: "now() + interval '1 hour'",
       }),
       await makeAlert(uuid(), { held_until: "now()" }),
     ];
     for (const id of ids) {
       expect(await retryAlert(pool, id)).toMatchObject({ id, state: "pending", attempts: 0, failed_at: null });
-      const { rows } = await pool.query("SELECT queued_at, due_at <= now() AS is_due FROM alert WHERE id = $1", [id]);
-      expect(rows).toEqual([{ queued_at: null, is_due: true }]);
+      const { rows } = await pool.query("SELECT due_at <= now() AS is_due FROM alert WHERE id = $1", [id]);
+      expect(rows).toEqual([{ is_due: true }]);
     }
   });
 

@@ -1,5 +1,3 @@
-import { smallestUuid } from "@waymark/database";
-
 /**
  * Works through accounts one after the other; one account's error does not keep the later ones from their turn.
  * @returns the sum of the results
@@ -21,12 +19,4 @@ export async function eachAccount<Account>(
   if (errors.length > 1) throw new AggregateError(errors, `${errors.length} of ${accounts.length} accounts failed`);
   if (errors.length === 1) throw errors[0];
   return sum;
-}
-
-/** What `find` has of the accounts after one, else of the first ones: round and round. */
-export async function nextTurn<Turn>(
-  after: string,
-  find: (after: string) => Promise<Turn | undefined>,
-): Promise<Turn | undefined> {
-  return (await find(after)) ?? (after === smallestUuid ? undefined : find(smallestUuid));
 }

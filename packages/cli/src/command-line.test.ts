@@ -291,8 +291,8 @@ describe("alert", () => {
     const { id: accountId } = await newAccount("pro");
     const [failed, sent] = ["01890000-0000-7000-8000-000000000001", "01890000-0000-7000-8000-000000000002"];
     await database.pool.query(
-      `INSERT INTO alert (account_id, id, trace_id, status, queued_at, sent_at, failed_at, attempts, last_error) VALUES
-       ($1, $2, $4, 'error', now(), NULL, now(), 8, 'the address bounced'), ($1, $3, $4, 'timeout', now(), now(), NULL, 1, NULL)`,
+      `INSERT INTO alert (account_id, id, trace_id, status, sent_at, failed_at, attempts, last_error) VALUES
+       ($1, $2, $4, 'error', NULL, now(), 8, 'the address bounced'), ($1, $3, $4, 'timeout', now(), NULL, 1, NULL)`,
       [accountId, failed, sent, randomUUID()],
     );
     expect(await json("alert", "list", "--account", accountId)).toMatchObject([
@@ -303,8 +303,8 @@ describe("alert", () => {
     expect(await json("alert", "list", "--account", accountId, "--limit", "1")).toMatchObject([{ id: sent }]);
 
     expect(await json("alert", "retry", failed)).toMatchObject({ id: failed, state: "pending", attempts: 0 });
-    const { rows } = await database.pool.query("SELECT failed_at, queued_at FROM alert WHERE id = $1", [failed]);
-    expect(rows).toEqual([{ failed_at: null, queued_at: null }]);
+    const { rows } = await database.pool.query("SELECT failed_at FROM alert WHERE id = $1", [failed]);
+    expect(rows).toEqual([{ failed_at: null }]);
 
     await database.pool.query("UPDATE alert SET held_until = now(), failures = 9 WHERE id = $1", [failed]);
     expect(await json("alert", "list", "--account", accountId)).toMatchObject([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { type AlertKey, queueAlerts } from "@waymark/alerts";
+import type { AlertKey } from "@waymark/alerts";
 import { createUuidV7 } from "@waymark/database";
 import { createRegistry } from "@waymark/service";
 import { createQueue, QueueUnavailableError, queues } from "@waymark/service/queue";
@@ -15,7 +15,7 @@ function setUp(add: (alerts: readonly AlertKey[]) => Promise<void>) {
   const lines: string[] = [];
   const log = pino({ level: "warn" }, { write: (line: string) => void lines.push(JSON.parse(line).msg) });
   const registry = createRegistry("trace-api");
-  const alerts = createAlertQueue({ queueAlerts: add, registry, log });
+  const alerts = createAlertQueue({ queue: { add }, registry, log });
   const metric = async (name: string) => (await registry.getSingleMetric(name)?.get())?.values[0]?.value;
   return { alerts, lines, metric, log };
 }
@@ -79,7 +79,7 @@ describe("a burst of failed traces, with the queue in Postgres", () => {
     let additions = 0;
     const { alerts, lines, metric, log } = setUp(async (batch) => {
       additions++;
-      await queueAlerts({ pool: test.pool, queue }, batch);
+      await queue.add(batch);
     });
     const queue = createQueue(queues.traceFinalized, { databaseUrl: directUrlOf(test.databaseUrl), log });
     // Its first use makes its tables: on a busy machine that takes longer than a check may.
@@ -88,8 +88,6 @@ describe("a burst of failed traces, with the queue in Postgres", () => {
     for (const until = Date.now() + 120_000; Date.now() < until && (await metric("waymark_alerts_to_queue")); )
       await alerts.idle();
     await alerts.idle();
-    const unqueued = "SELECT FROM alert WHERE account_id = $1 AND queued_at IS NULL";
-    expect((await test.pool.query(unqueued, [account.id])).rowCount).toBe(0);
     expect(additions).toBeLessThanOrEqual(10);
     expect(await metric("waymark_alerts_left_to_sweep_total")).toBe(0);
     expect(lines).toEqual([]);

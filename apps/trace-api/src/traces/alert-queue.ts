@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import { type AlertKey, maxAlertsTogether } from "@waymark/alerts";
+import type { AlertKey } from "@waymark/alerts";
 import { QueueUnavailableError } from "@waymark/service/queue";
 import type { Logger } from "pino";
 import { Counter, Gauge, type Registry } from "prom-client";
@@ -13,18 +13,21 @@ export interface AlertQueue {
 /** Alerts waiting for the queue at most; the worker's sweep finds the others. */
 const maxWaiting = 10_000;
 
+/** Alerts of one addition at most: the jobs of one statement. */
+const maxAlertsTogether = 500;
+
 /** How long a stop waits for alerts to be queued. */
 const maxIdleMs = 2_000;
 
 export interface AlertQueueDeps {
-  /** Queues alerts by one addition; rejects if the queue refuses them. */
-  queueAlerts(alerts: readonly AlertKey[]): Promise<void>;
+  /** Takes alerts by one addition; rejects if it refuses them. */
+  queue: { add(alerts: readonly AlertKey[]): Promise<void> };
   registry: Registry;
   log: Logger;
 }
 
 /** Queues alerts in batches: the next addition takes all alerts that came during the last one, so a burst costs few additions. */
-export function createAlertQueue({ queueAlerts, registry, log }: AlertQueueDeps) {
+export function createAlertQueue({ queue, registry, log }: AlertQueueDeps) {
   const waiting: AlertKey[] = [];
   let flushing: Promise<void> | undefined;
   const left = new Counter({
@@ -45,7 +48,7 @@ export function createAlertQueue({ queueAlerts, registry, log }: AlertQueueDeps)
     while (waiting.length > 0) {
       const alerts = waiting.splice(0, maxAlertsTogether);
       try {
-        await queueAlerts(alerts);
+        await queue.add(alerts);
       } catch (error) {
         // The others would fare the same. The queue itself logs an outage once.
         left.inc(alerts.length + waiting.splice(0).length);

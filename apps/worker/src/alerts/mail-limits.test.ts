@@ -80,7 +80,7 @@ describe("whose turn it is", () => {
   });
 
   it("sends with one job also the account's alerts whose jobs the queue has lost, and by the sweep all others", async () => {
-    const lost = await makeFailedTrace(pool, { ageSeconds: 400, queuedSecondsAgo: 301 });
+    const lost = await makeFailedTrace(pool, { ageSeconds: 400 });
     const trace = await makeFailedTrace(pool, { ageSeconds: 60 });
     const more = await makeMoreAlerts(pool, { accountId: trace.accountId, count: 2 });
     const { round, mails } = openOwnMails(pool);
@@ -123,7 +123,7 @@ describe("whose turn it is", () => {
   });
 
   it("settles the alert of an account that was removed by SQL, so that nothing takes it again", async () => {
-    const trace = await makeFailedTrace(pool, { ageSeconds: 600, queuedSecondsAgo: 400 });
+    const trace = await makeFailedTrace(pool, { ageSeconds: 600 });
     await pool.query("DELETE FROM account WHERE id = $1", [trace.accountId]);
     const { round, route, mails, lines, counts } = openOwnMails(pool);
     await round();

@@ -1,19 +1,16 @@
 import { describe, expect, it } from "@jest/globals";
 import { useDatabase } from "@waymark/testing";
-import { createPartitions } from "@waymark/web-stats/analytics";
 import { createTestLog } from "../worker.fixture.js";
 import { createKeepEvents } from "./keep-events.job.js";
 
 const database = useDatabase();
 
-async function run(at: string, retentionMonths?: number) {
-  const now = () => new Date(at);
+async function run(at: string, eventRetentionMonths?: number) {
   const keep = createKeepEvents({
     pool: database.pool,
-    partitions: createPartitions(database.pool, () => now().getTime()),
     log: createTestLog().log,
-    retentionMonths,
-    now,
+    eventRetentionMonths,
+    now: () => new Date(at),
     isStopping: () => false,
   });
   await keep();

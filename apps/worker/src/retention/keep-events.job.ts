@@ -1,15 +1,9 @@
-import { keepVisitorDays, type Partitions, purgeEvents } from "@waymark/web-stats/analytics";
-import type pg from "pg";
-import type { Logger } from "pino";
+import { createPartitions, keepVisitorDays, purgeEvents } from "@waymark/web-stats/analytics";
+import type { JobDeps } from "../job-deps.js";
 
-interface KeepEventsDeps {
-  pool: pg.Pool;
-  partitions: Partitions;
-  log: Logger;
+interface KeepEventsDeps extends JobDeps {
   /** Months of raw events to keep besides the present one; undefined for all. */
-  retentionMonths: number | undefined;
-  now(): Date;
-  isStopping(): boolean;
+  eventRetentionMonths: number | undefined;
 }
 
 /**
@@ -17,13 +11,14 @@ interface KeepEventsDeps {
  * first event needs them, and removes months past the retention and past days of visitors. Rollups stay.
  */
 export function createKeepEvents(deps: KeepEventsDeps): () => Promise<void> {
-  const { pool, partitions, log, retentionMonths, now, isStopping } = deps;
+  const { pool, log, eventRetentionMonths: months, now, isStopping } = deps;
+  const partitions = createPartitions(pool, () => now().getTime());
   return async () => {
     await partitions.ensure([monthOf(now(), 0), monthOf(now(), 1)]);
     const days = await keepVisitorDays(pool);
     if (days.length > 0) log.info({ days }, "days of visitors dropped");
-    if (retentionMonths === undefined) return;
-    const purged = await purgeEvents(pool, { firstMonth: monthOf(now(), -retentionMonths), isStopping });
+    if (months === undefined) return;
+    const purged = await purgeEvents(pool, { firstMonth: monthOf(now(), -months), isStopping });
     if (purged.partitions.length > 0 || purged.rows > 0)
       log.info({ ...purged }, "raw events past their retention removed");
   };

@@ -2,38 +2,20 @@ import { eraseDeletedSites, eraseOrphans } from "@waymark/accounts";
 import { uuidV7Floor } from "@waymark/database";
 import { isPlanId, planIds, planOf } from "@waymark/plan";
 import { purgeSalts } from "@waymark/web-stats/analytics";
-import type pg from "pg";
-import type { Logger } from "pino";
+import type { JobDeps } from "../job-deps.js";
 import {
+  agedNames,
   type ListedAccount,
   listAccounts,
   nothingPurged,
   type Purged,
   purgeAccount,
-  purgeDeletedTraces,
-  purgeIdempotencyKeys,
-  purgeLinks,
+  purgeAged,
   purgeRateLimits,
-  purgeSessions,
-  purgeStripeEvents,
 } from "./purge.query.js";
 import { dropSpanWeeks, ensureSpanWeeks, readFirstWeek } from "./span-weeks.query.js";
 
-interface PurgeDeps {
-  pool: pg.Pool;
-  log: Logger;
-  now(): Date;
-  /** Asked between batches. */
-  isStopping(): boolean;
-}
-
 const dayMs = 24 * 3_600_000;
-/** Clients may count on a day; the second one allows for wrong clocks and failed rounds. */
-const idempotencyKeysMs = 2 * dayMs;
-/** OpenTelemetry collectors may repeat a batch for a day; the second one is slack again. */
-const deletedTracesMs = 2 * dayMs;
-/** Stripe repeats an event for three days. */
-const stripeEventsMs = 30 * dayMs;
 const entriesMs = 365 * dayMs;
 /** 13 months. */
 const sumsMs = 397 * dayMs;
@@ -50,9 +32,8 @@ const maxVisits = 50;
  * record, ended keys and handled events of Stripe; also rows of deleted accounts and sites.
  * Logs a failed part and continues with the others.
  */
-export function createPurgeExpired(deps: PurgeDeps): () => Promise<Purged> {
+export function createPurgeExpired(deps: JobDeps): () => Promise<Purged> {
   const { pool, log, now, isStopping } = deps;
-  const past = (ms: number) => ({ before: new Date(now().getTime() - ms), isStopping });
   return async () => {
     const total = nothingPurged();
     const counts: Record<string, number> = {};
@@ -64,12 +45,8 @@ export function createPurgeExpired(deps: PurgeDeps): () => Promise<Purged> {
       }
     };
     await attempt("salts", () => purgeSalts(pool, now()));
-    await attempt("idempotencyKeys", () => purgeIdempotencyKeys(pool, past(idempotencyKeysMs)));
-    await attempt("deletedTraces", () => purgeDeletedTraces(pool, past(deletedTracesMs)));
+    for (const name of agedNames) await attempt(name, () => purgeAged(pool, name, { now: now(), isStopping }));
     await attempt("rateLimits", () => purgeRateLimits(pool, now()));
-    await attempt("sessions", () => purgeSessions(pool, past(0)));
-    await attempt("links", () => purgeLinks(pool, past(0)));
-    await attempt("stripeEvents", () => purgeStripeEvents(pool, past(stripeEventsMs)));
     await attempt("spanWeeks", () => keepSpanWeeks(deps));
     await attempt("failedAccounts", () => purgeAccounts(deps, total));
     await attempt("deletedSites", async () => sumOf(await eraseDeletedSites(pool, { isStopping })));
@@ -81,7 +58,7 @@ export function createPurgeExpired(deps: PurgeDeps): () => Promise<Purged> {
 }
 
 /** Makes the weeks of spans ahead, and drops those past the longest retention; returns the number of the dropped. */
-async function keepSpanWeeks({ pool, log, now }: PurgeDeps): Promise<number> {
+async function keepSpanWeeks({ pool, log, now }: JobDeps): Promise<number> {
   const [today, oldest] = [now(), new Date(now().getTime() - longestRetentionDays * dayMs)];
   await ensureSpanWeeks(pool, dayOf(today), dayOf(oldest));
   const weeks = await dropSpanWeeks(pool, uuidV7Floor(oldest.getTime()));
@@ -90,7 +67,7 @@ async function keepSpanWeeks({ pool, log, now }: PurgeDeps): Promise<number> {
 }
 
 /** Purges all accounts in turns, so none waits for another's backlog; returns the number of failed accounts. */
-async function purgeAccounts({ pool, log, now, isStopping }: PurgeDeps, total: Purged): Promise<number> {
+async function purgeAccounts({ pool, log, now, isStopping }: JobDeps, total: Purged): Promise<number> {
   const failed = new Set<string>();
   const firstWeek = await readFirstWeek(pool);
   const visit = async ({ id, plan }: ListedAccount): Promise<boolean> => {

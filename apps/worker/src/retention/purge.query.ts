@@ -1,4 +1,3 @@
-import { purgeAlertsSql } from "@waymark/alerts";
 import { removeBatchSql, smallestUuid } from "@waymark/database";
 import type pg from "pg";
 
@@ -18,119 +17,108 @@ const timeOfIdSql = "to_timestamp(('x' || left(replace($2::uuid::text, '-', ''),
 /** Null, and so below no bound, for a key that never ends. */
 const endOfKey = "LEAST(revoked_at, expires_at)";
 
-/** The bound of each table: an id that carries its time, or a time. */
-const bounds = {
-  trace: "traceId",
-  trace_block: "traceId",
-  trace_change: "traceId",
-  trace_context: "traceId",
-  trace_failure: "traceId",
-  score: "traceId",
-  span: "spanTraceId",
-  model_call: "traceId",
-  alert: "traceId",
-  delivery: "traceId",
-  audit: "entryId",
-  api_key: "endedBefore",
-  failure: "seenBefore",
-  model_day: "summedBefore",
-} as const;
-type Table = keyof typeof bounds;
+const settledSql = "(sent_at IS NOT NULL OR failed_at IS NOT NULL)";
+
+const ofAccount = (table: string, found: string, column?: string) =>
+  removeBatchSql(table, `WHERE account_id = $1 AND ${found} LIMIT $3`, column);
+
+/** Skips rows in other workers' hands. */
+const unlocked = (table: string, where: string, order: string) =>
+  removeBatchSql(table, `WHERE account_id = $1 AND ${where} ORDER BY ${order} LIMIT $3 FOR UPDATE SKIP LOCKED`);
+
+const ofTraces = (table: string, order = "trace_id") => ({
+  bound: "traceId" as const,
+  sql: unlocked(table, "trace_id < $2", order),
+});
 
 /**
  * One batch per table, a range of its primary key: the account, then the time in the id; keys along `api_key_account_id_idx`.
- * Traces go first, so nobody finds an incomplete trace. Spans and contexts go by their trace's age; pending alerts, summaries
- * and deliveries stay. Statements on large tables skip rows in other workers' hands.
+ * Its bound is an id that carries its time, or a time. Traces go first, so nobody finds an incomplete trace. Spans and contexts
+ * go by their trace's age; pending alerts, summaries and deliveries stay.
  */
-const purgeSql = {
-  trace: removeBatchSql("trace", "WHERE account_id = $1 AND id < $2 ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED"),
-  trace_block: removeBatchSql(
-    "trace_block",
-    `WHERE account_id = $1 AND last_id < $2
+const tables = {
+  trace: { bound: "traceId", sql: unlocked("trace", "id < $2", "id") },
+  trace_block: {
+    bound: "traceId",
+    sql: ofAccount(
+      "trace_block",
+      `last_id < $2
       AND NOT EXISTS (SELECT FROM trace t WHERE t.account_id = $1 AND t.id > after_id AND t.id <= last_id)
-    ORDER BY last_id LIMIT $3`,
-  ),
-  trace_change: removeBatchSql(
-    "trace_change",
-    "WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id LIMIT $3 FOR UPDATE SKIP LOCKED",
-  ),
-  trace_context: removeBatchSql(
-    "trace_context",
-    "WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id, id LIMIT $3 FOR UPDATE SKIP LOCKED",
-  ),
-  trace_failure: removeBatchSql(
-    "trace_failure",
-    "WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id LIMIT $3 FOR UPDATE SKIP LOCKED",
-  ),
-  // Sums of days that a check compares have all their calls.
-  model_call: removeBatchSql(
-    "model_call",
-    `WHERE account_id = $1 AND trace_id < $2 AND started_at < date_trunc('day', ${timeOfIdSql})
-    ORDER BY trace_id, span_id, version LIMIT $3 FOR UPDATE SKIP LOCKED`,
-  ),
-  model_day: removeBatchSql(
-    "model_day",
-    "WHERE account_id = $1 AND day < $2::date ORDER BY day, agent_id, provider, model LIMIT $3",
-  ),
-  score: removeBatchSql(
-    "score",
-    "WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id, id LIMIT $3 FOR UPDATE SKIP LOCKED",
-  ),
+    ORDER BY last_id`,
+    ),
+  },
+  trace_change: ofTraces("trace_change"),
+  trace_context: ofTraces("trace_context", "trace_id, id"),
+  trace_failure: ofTraces("trace_failure"),
+  score: ofTraces("score", "trace_id, id"),
   // Partitioned, so a batch is a range of the primary key. A row in other hands is waited for. Without the lower bound the
   // planner expects a part of the table and reads all of it.
-  span: `
+  span: {
+    bound: "spanTraceId",
+    sql: `
     WITH batch AS MATERIALIZED (
       SELECT trace_id, id FROM span WHERE account_id = $1 AND trace_id < $2 ORDER BY trace_id, id LIMIT $3
     ), last AS MATERIALIZED (SELECT trace_id, id FROM batch ORDER BY trace_id DESC, id DESC LIMIT 1)
     DELETE FROM span
     WHERE account_id = $1 AND trace_id >= (SELECT trace_id FROM batch ORDER BY trace_id LIMIT 1)
       AND trace_id <= (SELECT trace_id FROM last) AND (trace_id, id) <= (SELECT trace_id, id FROM last)`,
-  ...purgeAlertsSql,
-  audit: removeBatchSql(
-    "audit",
-    `WHERE account_id = $1 AND id < GREATEST($2, (
+  },
+  // Sums of days that a check compares have all their calls.
+  model_call: {
+    bound: "traceId",
+    sql: unlocked(
+      "model_call",
+      `trace_id < $2 AND started_at < date_trunc('day', ${timeOfIdSql})`,
+      "trace_id, span_id, version",
+    ),
+  },
+  alert: { bound: "traceId", sql: unlocked("alert", `id < $2 AND ${settledSql}`, "id") },
+  delivery: { bound: "traceId", sql: unlocked("delivery", `event_id < $2 AND ${settledSql}`, "event_id, channel_id") },
+  audit: {
+    bound: "entryId",
+    sql: ofAccount(
+      "audit",
+      `id < GREATEST($2, (
       SELECT id FROM audit WHERE account_id = $1 ORDER BY id DESC OFFSET ${maxEntries - 1} LIMIT 1))
-    ORDER BY id LIMIT $3`,
-  ),
-  api_key: removeBatchSql(
-    "api_key",
-    `WHERE account_id = $1 AND ${endOfKey} < GREATEST($2, (
+    ORDER BY id`,
+    ),
+  },
+  api_key: {
+    bound: "endedBefore",
+    sql: ofAccount(
+      "api_key",
+      `${endOfKey} < GREATEST($2, (
       SELECT ${endOfKey} FROM api_key WHERE account_id = $1 AND ${endOfKey} <= now()
       ORDER BY ${endOfKey} DESC OFFSET ${maxEndedKeys - 1} LIMIT 1))
-    ORDER BY ${endOfKey} LIMIT $3`,
-    "id",
-  ),
-  failure: removeBatchSql(
-    "failure",
-    `WHERE account_id = $1 AND seen_at < $2
-      AND NOT EXISTS (SELECT FROM mute m WHERE m.account_id = $1 AND m.failure_id = failure.id)
-    ORDER BY id LIMIT $3`,
-  ),
-} as const satisfies Record<Table, string>;
+    ORDER BY ${endOfKey}`,
+      "id",
+    ),
+  },
+  failure: {
+    bound: "seenBefore",
+    sql: ofAccount(
+      "failure",
+      `seen_at < $2 AND NOT EXISTS (SELECT FROM mute m WHERE m.account_id = $1 AND m.failure_id = failure.id)
+    ORDER BY id`,
+    ),
+  },
+  model_day: {
+    bound: "summedBefore",
+    sql: ofAccount("model_day", "day < $2::date ORDER BY day, agent_id, provider, model"),
+  },
+} as const satisfies Record<string, { bound: keyof AccountBounds; sql: string }>;
+
+type Table = keyof typeof tables;
+const tableNames = Object.keys(tables) as Table[];
 
 /** Removed rows by table. */
 export type Purged = Record<Table, number>;
 
 export function nothingPurged(): Purged {
-  return {
-    failure: 0,
-    model_call: 0,
-    model_day: 0,
-    trace: 0,
-    trace_block: 0,
-    trace_change: 0,
-    trace_context: 0,
-    trace_failure: 0,
-    score: 0,
-    span: 0,
-    alert: 0,
-    delivery: 0,
-    audit: 0,
-    api_key: 0,
-  };
+  return Object.fromEntries(tableNames.map((table) => [table, 0])) as Purged;
 }
 
-export interface AccountBounds {
+interface AccountBounds {
   /** Traces and settled alerts with lower ids go. */
   traceId: string;
   /** Spans of traces with lower ids go, one by one. */
@@ -157,12 +145,13 @@ export async function purgeAccount(
   total: Purged,
 ): Promise<boolean> {
   let isComplete = true;
-  for (const table of Object.keys(bounds) as Table[]) {
+  for (const table of tableNames) {
+    const { bound, sql } = tables[table];
     const most = table === "span" ? spansPerBatch : batchRows;
     let removed = most;
     for (let batch = 0; removed === most && batch < batchesPerVisit && !isStopping(); batch++) {
-      const values = [accountId, below[bounds[table]], most];
-      const { rowCount } = await pool.query({ name: `purge-${table}`, text: purgeSql[table], values });
+      const values = [accountId, below[bound], most];
+      const { rowCount } = await pool.query({ name: `purge-${table}`, text: sql, values });
       removed = rowCount ?? 0;
       total[table] += removed;
     }
@@ -191,67 +180,45 @@ export async function* listAccounts(pool: pg.Pool): AsyncGenerator<ListedAccount
   }
 }
 
-/** One batch of the oldest idempotency keys, along `idempotency_key_created_at_idx`. */
-const purgeIdempotencyKeysSql = removeBatchSql(
-  "idempotency_key",
-  "WHERE created_at < $1 ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED",
-);
+const dayMs = 24 * 3_600_000;
 
-/** One batch of the oldest deletions of OpenTelemetry traces, along `deleted_otel_trace_deleted_at_idx`. */
-const purgeDeletedTracesSql = removeBatchSql(
-  "deleted_otel_trace",
-  "WHERE deleted_at < $1 ORDER BY deleted_at LIMIT $2 FOR UPDATE SKIP LOCKED",
-);
+/** Rows of no account, by their name in the log: one batch of those from before $1, and how long they stay. */
+const agedRows = {
+  /** Clients may count on a day; the second one allows for wrong clocks and failed rounds. By `idempotency_key_created_at_idx`. */
+  idempotencyKeys: {
+    keptMs: 2 * dayMs,
+    sql: removeBatchSql("idempotency_key", "WHERE created_at < $1 ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED"),
+  },
+  /** OpenTelemetry collectors may repeat a batch for a day; the second one is slack again. By `deleted_otel_trace_deleted_at_idx`. */
+  deletedTraces: {
+    keptMs: 2 * dayMs,
+    sql: removeBatchSql(
+      "deleted_otel_trace",
+      "WHERE deleted_at < $1 ORDER BY deleted_at LIMIT $2 FOR UPDATE SKIP LOCKED",
+    ),
+  },
+  /** By `session_expires_at_idx`. */
+  sessions: { keptMs: 0, sql: removeBatchSql("session", "WHERE expires_at < $1 ORDER BY expires_at LIMIT $2") },
+  /** Used or not, by `one_time_link_expires_at_idx`. */
+  links: { keptMs: 0, sql: removeBatchSql("one_time_link", "WHERE expires_at < $1 ORDER BY expires_at LIMIT $2") },
+  /** Stripe repeats an event for three days. Reads the whole table: some rows for each subscription, and only Stripe adds any. */
+  stripeEvents: { keptMs: 30 * dayMs, sql: removeBatchSql("stripe_event", "WHERE received_at < $1 LIMIT $2") },
+};
 
-/** Forgets the ids of OpenTelemetry traces deleted before the given time; exporters may bring them back from then on. */
-export function purgeDeletedTraces(pool: pg.Pool, bounds: PurgeBounds): Promise<number> {
-  return purgeBefore(pool, { name: "purge-deleted-traces", text: purgeDeletedTracesSql }, bounds);
-}
+export const agedNames = Object.keys(agedRows) as (keyof typeof agedRows)[];
 
-/** Removes the answers kept for requests with an `Idempotency-Key` before the given time. */
-export function purgeIdempotencyKeys(pool: pg.Pool, bounds: PurgeBounds): Promise<number> {
-  return purgeBefore(pool, { name: "purge-idempotency-keys", text: purgeIdempotencyKeysSql }, bounds);
-}
-
-/** One batch of the sessions that ended first, along `session_expires_at_idx`. */
-const purgeSessionsSql = removeBatchSql("session", "WHERE expires_at < $1 ORDER BY expires_at LIMIT $2");
-
-/** Removes sessions that ended before the given time. */
-export function purgeSessions(pool: pg.Pool, bounds: PurgeBounds): Promise<number> {
-  return purgeBefore(pool, { name: "purge-sessions", text: purgeSessionsSql }, bounds);
-}
-
-/** One batch of the links that ended first, along `one_time_link_expires_at_idx`. */
-const purgeLinksSql = removeBatchSql("one_time_link", "WHERE expires_at < $1 ORDER BY expires_at LIMIT $2");
-
-/** Removes one-time links, used or not, whose time ended before the given one. */
-export function purgeLinks(pool: pg.Pool, bounds: PurgeBounds): Promise<number> {
-  return purgeBefore(pool, { name: "purge-links", text: purgeLinksSql }, bounds);
-}
-
-/** One batch. Reads the whole table: some rows for each subscription, and only Stripe adds any. */
-const purgeStripeEventsSql = removeBatchSql("stripe_event", "WHERE received_at < $1 LIMIT $2");
-
-/** Forgets events of Stripe that were handled before the given time. */
-export function purgeStripeEvents(pool: pg.Pool, bounds: PurgeBounds): Promise<number> {
-  return purgeBefore(pool, { name: "purge-stripe-events", text: purgeStripeEventsSql }, bounds);
-}
-
-interface PurgeBounds {
-  before: Date;
-  /** Asked between batches. */
-  isStopping(): boolean;
-}
-
-async function purgeBefore(
+/** Removes rows of no account past their time, batch by batch until a stop. Returns their number. */
+export async function purgeAged(
   pool: pg.Pool,
-  statement: { name: string; text: string },
-  { before, isStopping }: PurgeBounds,
+  name: keyof typeof agedRows,
+  { now, isStopping }: { now: Date; isStopping(): boolean },
 ): Promise<number> {
+  const { keptMs, sql } = agedRows[name];
+  const values = [new Date(now.getTime() - keptMs), batchRows];
   let total = 0;
   let removed = batchRows;
   while (removed === batchRows && !isStopping()) {
-    const { rowCount } = await pool.query({ ...statement, values: [before, batchRows] });
+    const { rowCount } = await pool.query({ name: `purge-aged-${name}`, text: sql, values });
     removed = rowCount ?? 0;
     total += removed;
   }

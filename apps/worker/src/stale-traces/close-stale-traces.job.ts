@@ -1,15 +1,13 @@
-import { type AlertKey, type QueueAlertsDeps, queueAlerts } from "@waymark/alerts";
+import type { AlertKey } from "@waymark/alerts";
 import { createUuidV7 } from "@waymark/database";
 import { QueueUnavailableError } from "@waymark/service/queue";
-import type { Logger } from "pino";
+import type { JobDeps } from "../job-deps.js";
 import { closeStaleTraces, findQuietTraces, firstKey, type TraceKey } from "./close-stale-traces.query.js";
 
-interface StaleTracesDeps extends QueueAlertsDeps {
-  log: Logger;
+interface StaleTracesDeps extends Omit<JobDeps, "now"> {
+  queue: { add(alerts: readonly AlertKey[]): Promise<void> };
   /** Closes running traces with an older last write. */
   staleAfterMs: number;
-  /** Asked between pages. */
-  isStopping(): boolean;
 }
 
 /**
@@ -30,11 +28,9 @@ export function createCloseStaleTraces(deps: StaleTracesDeps): () => Promise<{ c
     let isQueueUp = true;
     try {
       while (after && !isStopping()) {
-        const { traces, end }: { traces: TraceKey[]; end: TraceKey | undefined } = await findQuietTraces(pool, {
-          after,
-          staleAfterMs,
-        });
-        after = end;
+        const page: Awaited<ReturnType<typeof findQuietTraces>> = await findQuietTraces(pool, { after, staleAfterMs });
+        const { traces } = page;
+        after = page.end;
         if (traces.length === 0) continue;
         const { closed, alerts } = await closeStaleTraces(pool, { traces, staleAfterMs, uuid });
         total.closed += closed;
@@ -49,9 +45,9 @@ export function createCloseStaleTraces(deps: StaleTracesDeps): () => Promise<{ c
 }
 
 /** Whether the queue took the alerts; otherwise the sweep finds them. */
-async function tryToQueue(deps: QueueAlertsDeps, alerts: AlertKey[]): Promise<boolean> {
+async function tryToQueue({ queue }: StaleTracesDeps, alerts: AlertKey[]): Promise<boolean> {
   try {
-    await queueAlerts(deps, alerts);
+    if (alerts.length > 0) await queue.add(alerts);
     return true;
   } catch (error) {
     if (!(error instanceof QueueUnavailableError)) throw error;

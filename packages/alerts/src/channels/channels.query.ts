@@ -1,7 +1,7 @@
-import { createUuidV7, isUuid, withTransaction } from "@waymark/database";
+import { createUuidV7, isUuid, textTimes, withTransaction } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import type pg from "pg";
-import { plansWithAlerts } from "../alert-rule.js";
+import { requirePlan, requireRoom } from "../require-room.js";
 import { openRouting } from "./alert-settings.query.js";
 import { type ChannelInput, createSecret, maxChannelsPerAccount, readChannel } from "./channel.js";
 import { deliveryIdOf } from "./claim-delivery.query.js";
@@ -15,7 +15,7 @@ export type CreateChannelLink = (
   channel: { email: string; accountId: string; channelId: string },
 ) => Promise<string>;
 
-interface ListedChannel {
+interface ChannelRow {
   id: string;
   kind: ChannelKind;
   to: string;
@@ -30,20 +30,9 @@ interface ListedChannel {
   failed: number;
   /** Events beyond the bound of pending ones. */
   skipped: number;
-  created_at: string;
+  created_at: Date;
 }
 
-interface CreatedChannel {
-  id: string;
-  kind: ChannelKind;
-  to: string;
-  secret?: string;
-  /** A stranger's address of mail: a link is on its way. */
-  state?: "waiting";
-}
-
-// Probes of primary keys.
-const findPlanSql = "SELECT plan = ANY ($2) AS has FROM account WHERE id = $1";
 const insertSql = `
   INSERT INTO channel (account_id, id, kind, address, secret, agents, statuses, recovered, is_confirmed)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`;
@@ -64,31 +53,24 @@ export async function createChannel(
   accountId: string,
   input: ChannelInput,
   createLink?: CreateChannelLink,
-): Promise<CreatedChannel> {
+) {
   const { kind, to, agents, statuses, recovered } = readChannel(input);
   const secret = kinds[kind].isSigned ? createSecret() : undefined;
   const id = uuid();
   return withTransaction(pool, async (transaction) => {
-    await requirePlan(transaction, accountId);
+    await requirePlan(transaction, accountId, "Channels");
     await openRouting(transaction, accountId);
-    const { rowCount } = await transaction.query("SELECT FROM channel WHERE account_id = $1", [accountId]);
-    if ((rowCount ?? 0) >= maxChannelsPerAccount) {
-      const reason = `An account has at most ${maxChannelsPerAccount} channels.`;
-      throw new AppError("account_full", { details: { limit: maxChannelsPerAccount, reason } });
-    }
+    const channelsSql = "SELECT FROM channel WHERE account_id = $1";
+    await requireRoom(transaction, channelsSql, [accountId], { limit: maxChannelsPerAccount, what: "channels" });
     const { rows } = await transaction.query<{ isOwn: boolean }>(isOwnAddressSql, [accountId, to]);
     const isConfirmed = !kinds[kind].needsConsent || createLink === undefined || rows[0]?.isOwn === true;
     const values = [accountId, id, kind, to, secret ?? null, agents, statuses, recovered, isConfirmed];
     await transaction.query(insertSql, values);
     if (!isConfirmed) await sendLink(transaction, { accountId, channelId: id, email: to }, createLink);
+    // A stranger's address of mail waits: a link is on its way.
     const state = isConfirmed ? {} : { state: "waiting" as const };
     return { id, kind, to, ...(secret === undefined ? {} : { secret }), ...state };
   });
-}
-
-async function requirePlan(transaction: pg.ClientBase, accountId: string): Promise<void> {
-  const { rows } = await transaction.query<{ has: boolean }>(findPlanSql, [accountId, plansWithAlerts]);
-  if (!rows[0]?.has) throw new AppError("validation_failed", { details: { reason: "Channels need the Pro plan." } });
 }
 
 const insertLinkSql = `
@@ -111,7 +93,7 @@ export function resendChannelLink(pool: pg.Pool, channel: ChannelReference, crea
   return withTransaction(pool, async (transaction) => {
     const { accountId, isConfirmed, address } = await findChannel(transaction, channel);
     if (isConfirmed || address === null) throw new AppError("channel_not_found");
-    await requirePlan(transaction, accountId);
+    await requirePlan(transaction, accountId, "Channels");
     await openRouting(transaction, accountId);
     await sendLink(transaction, { accountId, channelId, email: address }, createLink);
     return { id: channelId };
@@ -157,11 +139,9 @@ const listSql = `
   WHERE account.id = $1
   ORDER BY c.id <> c.account_id, c.id`;
 
-export async function listChannels(pool: pg.Pool, accountId: string): Promise<ListedChannel[]> {
-  const { rows } = await pool.query<ListedChannel & { created_at: Date }>(listSql, [accountId]);
-  return rows.map(({ created_at, ...row }) => {
-    return { ...row, to: maskAddress(row.kind, row.to), created_at: created_at.toISOString() };
-  });
+export async function listChannels(pool: pg.Pool, accountId: string) {
+  const { rows } = await pool.query<ChannelRow>(listSql, [accountId]);
+  return rows.map((row) => textTimes({ ...row, to: maskAddress(row.kind, row.to) }));
 }
 
 interface ChannelReference {
@@ -205,7 +185,7 @@ const endOwnMailsSql = `
   WHERE account_id = $1 AND sent_at IS NULL AND failed_at IS NULL AND (routed_at IS NOT NULL OR held_until IS NOT NULL)`;
 
 /** Deletes a channel with its deliveries. The account's own one, too: its mails end. @throws AppError 404 */
-export function deleteChannel(pool: pg.Pool, channel: ChannelReference): Promise<{ id: string; kind: ChannelKind }> {
+export function deleteChannel(pool: pg.Pool, channel: ChannelReference) {
   const { channelId } = channel;
   return withTransaction(pool, async (transaction) => {
     const { accountId, kind } = await findChannel(transaction, channel);
@@ -247,13 +227,13 @@ async function admitTest(transaction: pg.ClientBase, accountId: string, channelI
  * Has the worker send an event `test` to a channel.
  * @throws AppError 404, 409 for a channel that ended or waits for its address, 400 without the plan, 429 after five in an hour
  */
-export function testChannel(pool: pg.Pool, channel: ChannelReference): Promise<{ id: string; delivery_id: string }> {
+export function testChannel(pool: pg.Pool, channel: ChannelReference) {
   const { channelId } = channel;
   return withTransaction(pool, async (transaction) => {
     const { accountId, isEnded, isConfirmed } = await findChannel(transaction, channel);
     if (isEnded) throw new AppError("channel_ended");
     if (!isConfirmed) throw new AppError("channel_waiting");
-    await requirePlan(transaction, accountId);
+    await requirePlan(transaction, accountId, "Channels");
     await openRouting(transaction, accountId);
     await admitTest(transaction, accountId, channelId);
     const eventId = uuid();
@@ -262,7 +242,7 @@ export function testChannel(pool: pg.Pool, channel: ChannelReference): Promise<{
   });
 }
 
-interface ListedDelivery {
+interface DeliveryRow {
   id: string;
   type: string;
   trace_id: string | null;
@@ -270,10 +250,10 @@ interface ListedDelivery {
   failures: number;
   attempts: number;
   last_error: string | null;
-  created_at: string;
-  due_at: string;
-  sent_at: string | null;
-  failed_at: string | null;
+  created_at: Date;
+  due_at: Date;
+  sent_at: Date | null;
+  failed_at: Date | null;
 }
 
 // A range of `delivery_channel_idx`, newest first. A mail of the account's own has its trace in the alert, a probe of `alert_pkey`.
@@ -289,14 +269,11 @@ const listDeliveriesSql = `
 export function listDeliveries(
   pool: pg.Pool,
   { failed, limit, ...channel }: ChannelReference & { failed: boolean; limit: number },
-): Promise<ListedDelivery[]> {
+) {
   return withTransaction(pool, async (transaction) => {
     const { accountId } = await findChannel(transaction, channel);
-    const { rows } = await transaction.query(listDeliveriesSql, [accountId, channel.channelId, failed, limit]);
-    const text = (time: Date | null) => time?.toISOString() ?? null;
-    return rows.map(({ created_at, due_at, sent_at, failed_at, ...row }) => {
-      const times = { sent_at: text(sent_at), failed_at: text(failed_at) };
-      return { ...row, created_at: created_at.toISOString(), due_at: due_at.toISOString(), ...times };
-    });
+    const values = [accountId, channel.channelId, failed, limit];
+    const { rows } = await transaction.query<DeliveryRow>(listDeliveriesSql, values);
+    return rows.map(textTimes);
   });
 }

@@ -1,6 +1,5 @@
 import { createUuidV7, smallestUuid, withTransaction } from "@waymark/database";
 import type pg from "pg";
-import { nextTurn } from "../turns.js";
 import { admitMail, type MailLimits } from "./own-mail.query.js";
 import { takeHeldAlerts } from "./summary.query.js";
 
@@ -76,7 +75,10 @@ export function claimDelivery(pool: pg.Pool, turn: DeliveryTurn): Promise<Claim 
   return withTransaction(pool, async (client) => {
     let after = turn.after ?? smallestUuid;
     for (;;) {
-      const found = await nextTurn(after, (from) => findTurn(client, from, turn));
+      // Round and round: after the last account the first ones.
+      const isFirst = after === smallestUuid;
+      const found =
+        (await findTurn(client, after, turn)) ?? (isFirst ? undefined : await findTurn(client, smallestUuid, turn));
       if (!found) return undefined;
       const { isCollecting: _, sort: __, ...delivery } = found;
       const { accountId, eventId, channelId } = delivery;

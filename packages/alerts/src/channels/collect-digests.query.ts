@@ -63,9 +63,8 @@ const findDueSql = `
 
 const saveSql = `
   INSERT INTO delivery (account_id, event_id, channel_id, type, agent_id, content, failures, due_at, is_collecting)
-  SELECT $1, n.event_id, n.channel_id, 'digest', n.agent_id, n.content::json, n.failures, n.due_at, true
-  FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::int[], $7::timestamptz[])
-    AS n (event_id, channel_id, agent_id, content, failures, due_at)
+  SELECT $1, n."eventId", n."channelId", 'digest', n."agentId", n.content, n.failures, n."dueAt", true
+  FROM json_to_recordset($2) AS n ("eventId" uuid, "channelId" uuid, "agentId" text, content json, failures int, "dueAt" timestamptz)
   ON CONFLICT (account_id, channel_id, agent_id) WHERE is_collecting
   DO UPDATE SET content = EXCLUDED.content, failures = EXCLUDED.failures`;
 
@@ -75,37 +74,25 @@ export async function collectDigests(client: pg.ClientBase, input: ToCollect): P
   const buckets = bucketsOf(input);
   if (buckets.length === 0) return new Map();
   const keys = [buckets.map(({ channelId }) => channelId), buckets.map(({ agentId }) => agentId)];
-  const { rows: collecting } = await client.query<Digest & Bucket & { content: string; failures: number }>(
-    readCollectingSql,
-    [accountId, ...keys],
-  );
+  type Collecting = Digest & Bucket & { content: string; failures: number };
+  const { rows: collecting } = await client.query<Collecting>(readCollectingSql, [accountId, ...keys]);
   const known = new Map(collecting.map((row) => [digestKey(row), row]));
-  const { rows: due } = await client.query<Bucket & { dueAt: string }>(findDueSql, [
-    ...[accountId, ...keys],
-    ...[windowSeconds, perHour],
-  ]);
+  const dueValues = [accountId, ...keys, windowSeconds, perHour];
+  const { rows: due } = await client.query<Bucket & { dueAt: string }>(findDueSql, dueValues);
   const dueAt = new Map(due.map((row) => [digestKey(row), row.dueAt]));
-  const digests = buckets.map((bucket) => {
-    const before = known.get(digestKey(bucket));
-    const content = bucket.alerts.reduce((sum, alert) => addToDigest(sum, alert.failure), digestOf(before?.content));
+  const digests = buckets.map(({ alerts, ...bucket }) => {
+    const key = digestKey(bucket);
+    const before = known.get(key);
     return {
       ...bucket,
       eventId: before?.eventId ?? uuid(),
-      dueAt: before?.dueAt ?? dueAt.get(digestKey(bucket)) ?? new Date().toISOString(),
-      content: JSON.stringify(content),
-      failures: (before?.failures ?? 0) + bucket.alerts.length,
+      dueAt: before?.dueAt ?? dueAt.get(key) ?? new Date().toISOString(),
+      content: alerts.reduce((sum, alert) => addToDigest(sum, alert.failure), digestOf(before?.content)),
+      failures: (before?.failures ?? 0) + alerts.length,
     };
   });
-  await client.query(saveSql, [
-    accountId,
-    digests.map(({ eventId }) => eventId),
-    digests.map(({ channelId }) => channelId),
-    digests.map(({ agentId }) => agentId),
-    digests.map(({ content }) => content),
-    digests.map(({ failures }) => failures),
-    digests.map((digest) => digest.dueAt),
-  ]);
-  return new Map(digests.map((digest) => [digestKey(digest), { eventId: digest.eventId, dueAt: digest.dueAt }]));
+  await client.query(saveSql, [accountId, JSON.stringify(digests)]);
+  return new Map(digests.map(({ eventId, dueAt, ...digest }) => [digestKey(digest), { eventId, dueAt }]));
 }
 
 function digestOf(content: string | undefined): DigestContent {

@@ -61,13 +61,6 @@ const holdSql = `
   )
   SELECT count(*)::int AS held FROM above`;
 
-interface Admission {
-  /** Whether the mail may go now. */
-  isAllowed: boolean;
-  /** The alerts that the limits hold back from now on. */
-  held: number;
-}
-
 interface ToAdmit {
   accountId: string;
   /** The alert's id. */
@@ -79,12 +72,9 @@ interface ToAdmit {
 
 /**
  * Applies the limits to an alert's mail, which the transaction has locked, and counts it. A mail that was counted within the
- * hour may go again; one whose alert is in other hands waits.
+ * hour may go again; one whose alert is in other hands waits. `held` counts the alerts that the limits hold back from now on.
  */
-export async function admitMail(
-  client: pg.ClientBase,
-  { accountId, eventId, limits, summaryId }: ToAdmit,
-): Promise<Admission> {
+export async function admitMail(client: pg.ClientBase, { accountId, eventId, limits, summaryId }: ToAdmit) {
   const key = [accountId, eventId];
   const { rows: alerts } = await client.query<{ traceId: string; isAllowed: boolean | null }>(lockAlertSql, key);
   const [alert] = alerts;
@@ -98,10 +88,8 @@ export async function admitMail(
     const until = accountUntil ?? traceUntil;
     if (until !== null) {
       const ofTrace = accountUntil === null ? alert.traceId : null;
-      const held = await client.query<{ held: number }>(holdSql, [
-        ...[accountId, until, ofTrace],
-        ...[maxHeldTogether, summaryId],
-      ]);
+      const toHold = [accountId, until, ofTrace, maxHeldTogether, summaryId];
+      const held = await client.query<{ held: number }>(holdSql, toHold);
       return { isAllowed: false, held: held.rows[0]?.held ?? 0 };
     }
   }

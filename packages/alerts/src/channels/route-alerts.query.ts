@@ -63,8 +63,8 @@ const readChannelsSql = `
 
 const insertDeliveriesSql = `
   INSERT INTO delivery (account_id, event_id, channel_id, type, trace_id, status, failures)
-  SELECT $1, n.*
-  FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::uuid[], $6::text[], $7::int[]) AS n
+  SELECT $1, n.id, $2, 'trace.failed', n."traceId", n.status, n.failures
+  FROM json_to_recordset($3) AS n (id uuid, "traceId" uuid, status text, failures int)
   ON CONFLICT DO NOTHING`;
 
 const countSkippedSql = "UPDATE channel SET skipped = skipped + $3 WHERE account_id = $1 AND id = $2";
@@ -72,10 +72,9 @@ const countSkippedSql = "UPDATE channel SET skipped = skipped + $3 WHERE account
 // Probes of `alert_pkey` and `mute_pkey`. An alert without a mail of the account's own is done here.
 const noteRoutedSql = `
   UPDATE alert SET routed_at = now(), sent_at = CASE r.state WHEN 'sent' THEN now() END,
-    failed_at = CASE r.state WHEN 'failed' THEN now() END, last_error = r.reason, held_until = r.held_until,
-    summary_id = r.summary_id
-  FROM unnest($2::uuid[], $3::text[], $4::text[], $5::timestamptz[], $6::uuid[])
-    AS r (id, state, reason, held_until, summary_id)
+    failed_at = CASE r.state WHEN 'failed' THEN now() END, last_error = r.reason, held_until = r."dueAt",
+    summary_id = r."eventId"
+  FROM json_to_recordset($2) AS r (id uuid, state text, reason text, "dueAt" timestamptz, "eventId" uuid)
   WHERE alert.account_id = $1 AND alert.id = r.id`;
 
 const countMutedSql = `
@@ -121,21 +120,20 @@ async function routeSome(pool: pg.Pool, account: Account, limits: ChannelLimits)
   return withTransaction(pool, async (client) => {
     const routing = await readRouting(client, account, limits);
     if (!routing) return 0;
-    const { channels, mode } = routing;
     const left = await keepUnrouted(client, accountId, alerts);
     const loud = left.filter(({ isMuted, agentId }) => !isMuted && agentId !== "");
-    await deliverEach(client, accountId, { alerts: loud, channels, isDigest: mode === "digest" });
+    await deliverEach(client, accountId, { ...routing, alerts: loud });
     const digests = await collectDigests(client, { accountId, alerts: loud, ...limits, ...routing });
     await noteFailing(client, accountId, loud);
-    const own = channels.find(({ isOwn }) => isOwn);
-    const notes = left.map(({ id, agentId, isMuted }): RoutedNote => {
+    const own = routing.channels.find(({ isOwn }) => isOwn);
+    const notes = left.map(({ id, agentId, isMuted }) => {
       if (agentId === "") return { id, state: "failed", reason: "The trace is gone" };
       if (isMuted) return { id, state: "sent", reason: "Muted" };
       return own
         ? { id, state: "pending", ...digests.get(digestKey({ channelId: own.id, agentId })) }
         : { id, state: "sent" };
     });
-    await noteRouted(client, accountId, notes);
+    await client.query(noteRoutedSql, [accountId, JSON.stringify(notes)]);
     const muted = left.filter(({ isMuted }) => isMuted).map(({ failure }) => failure.id);
     if (muted.length > 0) await client.query(countMutedSql, [accountId, muted]);
     return alerts.length;
@@ -155,16 +153,8 @@ async function readRouting(
   limits: ChannelLimits,
 ): Promise<Routing | undefined> {
   if (!hasSettings) {
-    const own = {
-      id: accountId,
-      getsEach: false,
-      isOwn: true,
-      agents: [],
-      statuses: [],
-      createdAt: 0,
-      room: unlimited,
-    };
-    return { mode: "each", windowSeconds: 0, channels: [own] };
+    const takesAll = { agents: [], statuses: [], createdAt: 0, room: unlimited };
+    return { mode: "each", windowSeconds: 0, channels: [{ id: accountId, getsEach: false, isOwn: true, ...takesAll }] };
   }
   const { rows: settings } = await client.query<Omit<Routing, "channels">>(lockSettingsSql, [accountId]);
   const values = [accountId, limits.perHour, limits.pending, kindsWithEach];
@@ -199,47 +189,22 @@ async function keepUnrouted(client: pg.ClientBase, accountId: string, alerts: Ro
   return alerts.filter(({ id }) => left.has(id));
 }
 
-interface EachToDeliver {
-  alerts: readonly RoutedAlert[];
-  channels: RoutingChannel[];
-  isDigest: boolean;
-}
-
 /** A delivery for each alert, as far as a channel has room. A mail of the account's own reads the alert itself. */
-async function deliverEach(client: pg.ClientBase, accountId: string, { alerts, channels, isDigest }: EachToDeliver) {
-  const each = channels.filter(({ getsEach }) => getsEach || !isDigest);
-  for (const channel of each) {
+async function deliverEach(
+  client: pg.ClientBase,
+  accountId: string,
+  { alerts, channels, mode }: Routing & { alerts: readonly RoutedAlert[] },
+) {
+  for (const channel of channels.filter(({ getsEach }) => getsEach || mode !== "digest")) {
     const wanted = alerts.filter((alert) => isFor(channel, alert));
     const taken = wanted.slice(0, Math.max(channel.room, 0));
     if (taken.length > 0) {
-      const ids = taken.map(({ id }) => id);
-      const traces = taken.map(({ traceId }) => (channel.isOwn ? null : traceId));
-      const types = taken.map(() => "trace.failed");
-      const statuses = taken.map(({ status }) => status);
-      const failures = taken.map((alert) => alert.failures);
-      const channelIds = taken.map(() => channel.id);
-      await client.query(insertDeliveriesSql, [accountId, ids, channelIds, types, traces, statuses, failures]);
+      const rows = taken.map(({ id, traceId, status, failures }) => {
+        return { id, traceId: channel.isOwn ? null : traceId, status, failures };
+      });
+      await client.query(insertDeliveriesSql, [accountId, channel.id, JSON.stringify(rows)]);
     }
     const skipped = wanted.length - taken.length;
     if (channel.getsEach && skipped > 0) await client.query(countSkippedSql, [accountId, channel.id, skipped]);
   }
-}
-
-interface RoutedNote {
-  id: string;
-  state: "pending" | "sent" | "failed";
-  reason?: string;
-  dueAt?: string;
-  eventId?: string;
-}
-
-async function noteRouted(client: pg.ClientBase, accountId: string, notes: readonly RoutedNote[]): Promise<void> {
-  const columns = [
-    notes.map(({ id }) => id),
-    notes.map(({ state }) => state),
-    notes.map(({ reason }) => reason ?? null),
-    notes.map(({ dueAt }) => dueAt ?? null),
-    notes.map(({ eventId }) => eventId ?? null),
-  ];
-  await client.query(noteRoutedSql, [accountId, ...columns]);
 }

@@ -2,15 +2,7 @@ import { nameProblem } from "@waymark/service/fields";
 import { bounds, escapeHtml, formatMoment, oneLine, styles } from "./mail-text.js";
 
 /** A mail with a link for one person. */
-export type AccountMail =
-  /** Proves the address of a new person, or one that changed. */
-  | { purpose: "verify" }
-  /** Somebody signed up with an address that has a person. */
-  | { purpose: "known" }
-  | { purpose: "reset" }
-  /** A way in for a person whose address saw too many wrong passwords. */
-  | { purpose: "sign_in" }
-  | { purpose: "invite"; account: string; inviter: string };
+export type AccountMail = { purpose: keyof typeof letters } | { purpose: "invite"; account: string; inviter: string };
 
 interface Letter {
   subject: string;
@@ -27,11 +19,7 @@ const unasked = "If you did not ask for this mail, ignore it: nothing changes.";
  * @param link a page of the dashboard
  * @param expiresAt the end of the link, if it has one
  */
-export function composeAccountMail(mail: AccountMail & { link: string; expiresAt?: Date }): {
-  subject: string;
-  text: string;
-  html: string;
-} {
+export function composeAccountMail(mail: AccountMail & { link: string; expiresAt?: Date }) {
   const { subject, lines, action, footer } = letterOf(mail);
   const { link, expiresAt } = mail;
   const limit = expiresAt ? [`The link works once, until ${formatMoment(expiresAt)}.`] : [];
@@ -49,53 +37,52 @@ export function composeAccountMail(mail: AccountMail & { link: string; expiresAt
   };
 }
 
+const letters = {
+  /** Proves the address of a new person, or one that changed. */
+  verify: {
+    subject: "Confirm your address",
+    lines: ["Confirm this address to use your Waymark account."],
+    action: "Confirm the address",
+    footer: unasked,
+  },
+  /** Somebody signed up with an address that has a person. */
+  known: {
+    subject: "You have an account already",
+    lines: [
+      "Somebody, perhaps you, signed up for Waymark with this address. It has an account already.",
+      "Sign in with your password, or choose a new one there.",
+    ],
+    action: "Sign in",
+    footer: unasked,
+  },
+  reset: {
+    subject: "Choose a new password",
+    lines: ["Somebody, perhaps you, asked for a new password of your Waymark account."],
+    action: "Choose a new password",
+    footer: unasked,
+  },
+  /** A way in for a person whose address saw too many wrong passwords. */
+  sign_in: {
+    subject: "Finish signing in",
+    lines: [
+      "Somebody, perhaps you, signed in with the right password after too many wrong ones for this address.",
+      "Choose a new password if that was not you.",
+    ],
+    action: "Finish signing in",
+    footer: "Without this link nobody gets in.",
+  },
+} satisfies Record<string, Letter>;
+
 function letterOf(mail: AccountMail): Letter {
-  switch (mail.purpose) {
-    case "verify":
-      return {
-        subject: "Confirm your address",
-        lines: ["Confirm this address to use your Waymark account."],
-        action: "Confirm the address",
-        footer: unasked,
-      };
-    case "known":
-      return {
-        subject: "You have an account already",
-        lines: [
-          "Somebody, perhaps you, signed up for Waymark with this address. It has an account already.",
-          "Sign in with your password, or choose a new one there.",
-        ],
-        action: "Sign in",
-        footer: unasked,
-      };
-    case "reset":
-      return {
-        subject: "Choose a new password",
-        lines: ["Somebody, perhaps you, asked for a new password of your Waymark account."],
-        action: "Choose a new password",
-        footer: unasked,
-      };
-    case "sign_in":
-      return {
-        subject: "Finish signing in",
-        lines: [
-          "Somebody, perhaps you, signed in with the right password after too many wrong ones for this address.",
-          "Choose a new password if that was not you.",
-        ],
-        action: "Finish signing in",
-        footer: "Without this link nobody gets in.",
-      };
-    case "invite": {
-      // An account without a name shows its address, and old names may hold any.
-      const isNamed = nameProblem(mail.account) === undefined;
-      const inviter = nameProblem(mail.inviter) === undefined ? oneLine(mail.inviter, bounds.line) : "Somebody";
-      const account = isNamed ? `the account “${oneLine(mail.account, bounds.line)}”` : "an account";
-      return {
-        subject: isNamed ? oneLine(`Join “${mail.account}” on Waymark`, bounds.subject) : "Join an account on Waymark",
-        lines: [`${inviter} invites you to ${account} on Waymark.`],
-        action: "Join the account",
-        footer: "If you do not know the sender, ignore this mail.",
-      };
-    }
-  }
+  if (mail.purpose !== "invite") return letters[mail.purpose];
+  // An account without a name shows its address, and old names may hold any.
+  const isNamed = nameProblem(mail.account) === undefined;
+  const inviter = nameProblem(mail.inviter) === undefined ? oneLine(mail.inviter, bounds.line) : "Somebody";
+  const account = isNamed ? `the account “${oneLine(mail.account, bounds.line)}”` : "an account";
+  return {
+    subject: isNamed ? oneLine(`Join “${mail.account}” on Waymark`, bounds.subject) : "Join an account on Waymark",
+    lines: [`${inviter} invites you to ${account} on Waymark.`],
+    action: "Join the account",
+    footer: "If you do not know the sender, ignore this mail.",
+  };
 }

@@ -10,13 +10,6 @@ const sender = z
   .max(320)
   .regex(/^(?:[^<>\r\n]*<[^@\s<>]+@[^@\s<>]+>|[^@\s<>]+@[^@\s<>]+)$/, "must be like 'Waymark <alerts@example.com>'");
 
-/** How mails leave: through Resend, or as files in a folder. */
-export interface MailSettings {
-  from: string;
-  resend: { apiKey: string; baseUrl: string } | undefined;
-  folder: string;
-}
-
 /** The variables of a process with mails, for its `readEnv`. */
 export function mailVariables(env: NodeJS.ProcessEnv) {
   return {
@@ -30,8 +23,8 @@ export function mailVariables(env: NodeJS.ProcessEnv) {
 
 type MailValues = z.output<z.ZodObject<ReturnType<typeof mailVariables>>>;
 
-/** The settings in variables read by {@link mailVariables}. */
-export function readMailSettings(read: MailValues): MailSettings {
+/** How mails leave: through Resend, or as files in a folder. Reads the variables of {@link mailVariables}. */
+export function readMailSettings(read: MailValues) {
   return {
     from: read.ALERT_FROM,
     resend: read.RESEND_API_KEY
@@ -42,7 +35,10 @@ export function readMailSettings(read: MailValues): MailSettings {
 }
 
 /** Opens Resend with its key, or the mailer of files. Loads only the one in use: each brings a library along. */
-export async function openMailer({ from, folder, resend }: MailSettings, log: Logger): Promise<Mailer> {
+export async function openMailer(
+  { from, folder, resend }: ReturnType<typeof readMailSettings>,
+  log: Logger,
+): Promise<Mailer> {
   if (resend) {
     const { createResendMailer } = await import("./resend-mailer.js");
     return createResendMailer({ ...resend, from });

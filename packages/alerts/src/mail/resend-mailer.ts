@@ -1,4 +1,5 @@
 import { Resend } from "resend";
+import { readRetryAfter } from "../retry-after.js";
 import type { Delivery, Mailer } from "./mailer.js";
 
 interface ResendMailerOptions {
@@ -15,9 +16,6 @@ const defaultTimeoutMs = 15_000;
 
 /** After a 429 without `Retry-After`: Resend counts by the second. */
 const defaultRateLimitMs = 1_000;
-
-/** The longest wait to accept from `Retry-After`. */
-const maxRetryAfterMs = 24 * 3_600_000;
 
 /** The mail itself is wrong. A wrong key or sender is not here: the operator can mend it, and the mail waits. */
 const refusedStatuses: readonly number[] = [400, 404, 405, 413, 422];
@@ -69,12 +67,4 @@ function describe({ name, message, statusCode, isTimeout }: Failure): string {
   if (isTimeout) return "Resend did not answer in time";
   const status = typeof statusCode === "number" ? `Resend answered ${statusCode}` : "Resend could not be reached";
   return `${status}: ${[name, message].filter(Boolean).join(": ")}`;
-}
-
-/** `Retry-After` in seconds or as a date (RFC 9110, 10.2.3), as milliseconds from now. */
-function readRetryAfter(header: string | undefined, now: number): number | undefined {
-  if (!header) return undefined;
-  const waitMs = /^\d+(\.\d+)?$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now;
-  if (Number.isNaN(waitMs)) return undefined;
-  return Math.min(Math.max(waitMs, 0), maxRetryAfterMs);
 }

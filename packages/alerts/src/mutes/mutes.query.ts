@@ -1,27 +1,23 @@
-import { isUuid, withTransaction } from "@waymark/database";
+import { isUuid, type Queryable, textTimes, withTransaction } from "@waymark/database";
 import { AppError, validationError } from "@waymark/errors";
 import type pg from "pg";
 import { openRouting } from "../channels/alert-settings.query.js";
+import { requireRoom } from "../require-room.js";
 
 const maxMutesPerAccount = 1_000;
 
 /** A failure of `GET /api/v1/failures` whose alerts stay silent. */
-interface ListedMute {
+interface MuteRow {
   /** The failure's. */
   id: string;
   agent_id: string;
   span_name: string | null;
   error: string | null;
   /** Null for good. */
-  until: string | null;
+  until: Date | null;
   state: "active" | "ended";
   /** Alerts that stayed silent. */
   muted: number;
-  created_at: string;
-}
-
-interface Row extends Omit<ListedMute, "until" | "created_at"> {
-  until: Date | null;
   created_at: Date;
 }
 
@@ -33,15 +29,10 @@ const listSql = `
   WHERE m.account_id = $1 AND ($2::uuid IS NULL OR m.failure_id = $2)
   ORDER BY m.created_at, m.failure_id`;
 
-async function readMutes(db: pg.Pool | pg.ClientBase, accountId: string, failureId?: string): Promise<ListedMute[]> {
-  const { rows } = await db.query<Row>(listSql, [accountId, failureId ?? null]);
-  return rows.map(({ until, created_at, ...row }) => {
-    return { ...row, until: until?.toISOString() ?? null, created_at: created_at.toISOString() };
-  });
-}
-
-export function listMutes(pool: pg.Pool, accountId: string): Promise<ListedMute[]> {
-  return readMutes(pool, accountId);
+/** The account's mutes, oldest first. @param failureId reads its mute alone */
+export async function listMutes(db: Queryable, accountId: string, failureId?: string) {
+  const { rows } = await db.query<MuteRow>(listSql, [accountId, failureId ?? null]);
+  return rows.map(textTimes);
 }
 
 const muteSql = `
@@ -56,22 +47,16 @@ export async function createMute(
   pool: pg.Pool,
   accountId: string,
   { failureId, until, now }: { failureId: string; until?: string | undefined; now: Date },
-): Promise<ListedMute> {
+) {
   if (until !== undefined && Date.parse(until) <= now.getTime())
     throw validationError({ until: "Must be a time to come" });
   if (!isUuid(failureId)) throw new AppError("failure_not_found");
   return withTransaction(pool, async (client) => {
     await openRouting(client, accountId);
-    const { rowCount: count } = await client.query("SELECT FROM mute WHERE account_id = $1 AND failure_id <> $2", [
-      accountId,
-      failureId,
-    ]);
-    if ((count ?? 0) >= maxMutesPerAccount) {
-      const reason = `An account has at most ${maxMutesPerAccount} mutes.`;
-      throw new AppError("account_full", { details: { limit: maxMutesPerAccount, reason } });
-    }
+    const othersSql = "SELECT FROM mute WHERE account_id = $1 AND failure_id <> $2";
+    await requireRoom(client, othersSql, [accountId, failureId], { limit: maxMutesPerAccount, what: "mutes" });
     await client.query(muteSql, [accountId, failureId, until ?? null]);
-    const [mute] = await readMutes(client, accountId, failureId);
+    const [mute] = await listMutes(client, accountId, failureId);
     if (!mute) throw new AppError("failure_not_found");
     return mute;
   });

@@ -1,8 +1,8 @@
-import { createUuidV7, isUuid, withTransaction } from "@waymark/database";
+import { createUuidV7, isUuid, type TextTimes, textTimes, withTransaction } from "@waymark/database";
 import { AppError, validationError } from "@waymark/errors";
 import { textProblem } from "@waymark/service/fields";
 import type pg from "pg";
-import { plansWithAlerts } from "../alert-rule.js";
+import { requirePlan, requireRoom } from "../require-room.js";
 
 const uuid = createUuidV7();
 
@@ -19,7 +19,7 @@ export interface RuleInput {
   withinSeconds: number;
 }
 
-export interface ListedRule {
+interface RuleRow {
   id: string;
   agent_id: string;
   above_percent: number;
@@ -27,21 +27,14 @@ export interface ListedRule {
   within_seconds: number;
   /** As the account was last told. */
   state: "quiet" | "crossed";
-  changed_at: string | null;
-  created_at: string;
-}
-
-interface Row extends Omit<ListedRule, "changed_at" | "created_at"> {
   changed_at: Date | null;
   created_at: Date;
 }
 
+export type ListedRule = TextTimes<RuleRow>;
+
 const columns = `id, agent_id, above_percent::float8, of_traces AS "of", within_seconds,
     CASE WHEN is_crossed THEN 'crossed' ELSE 'quiet' END AS state, changed_at, created_at`;
-
-const present = ({ changed_at, created_at, ...row }: Row): ListedRule => {
-  return { ...row, changed_at: changed_at?.toISOString() ?? null, created_at: created_at.toISOString() };
-};
 
 /** @throws AppError 400 with a message per field */
 function checkRule({ agentId, abovePercent, ofTraces, withinSeconds }: RuleInput): void {
@@ -58,7 +51,7 @@ function checkRule({ agentId, abovePercent, ofTraces, withinSeconds }: RuleInput
 }
 
 // The row's lock makes the number of rules exact.
-const lockAccountSql = "SELECT plan = ANY ($2) AS has FROM account WHERE id = $1 FOR NO KEY UPDATE";
+const lockAccountSql = "SELECT FROM account WHERE id = $1 FOR NO KEY UPDATE";
 const insertSql = `
   INSERT INTO alert_rule (account_id, id, agent_id, above_percent, of_traces, within_seconds) VALUES ($1, $2, $3, $4, $5, $6)
   RETURNING ${columns}`;
@@ -68,24 +61,20 @@ export async function createRule(pool: pg.Pool, accountId: string, input: RuleIn
   checkRule(input);
   const { agentId, abovePercent, ofTraces, withinSeconds } = input;
   return withTransaction(pool, async (client) => {
-    const { rows: plans } = await client.query<{ has: boolean }>(lockAccountSql, [accountId, plansWithAlerts]);
-    if (!plans[0]?.has) throw new AppError("validation_failed", { details: { reason: "Rules need the Pro plan." } });
-    const { rowCount } = await client.query("SELECT FROM alert_rule WHERE account_id = $1", [accountId]);
-    if ((rowCount ?? 0) >= maxRulesPerAccount) {
-      const reason = `An account has at most ${maxRulesPerAccount} rules.`;
-      throw new AppError("account_full", { details: { limit: maxRulesPerAccount, reason } });
-    }
+    await client.query(lockAccountSql, [accountId]);
+    await requirePlan(client, accountId, "Rules");
+    const rulesSql = "SELECT FROM alert_rule WHERE account_id = $1";
+    await requireRoom(client, rulesSql, [accountId], { limit: maxRulesPerAccount, what: "rules" });
     const values = [accountId, uuid(), agentId, abovePercent, ofTraces, withinSeconds];
-    const { rows } = await client.query<Row>(insertSql, values);
-    return rows.map(present)[0] as ListedRule;
+    const { rows } = await client.query<RuleRow>(insertSql, values);
+    return rows.map(textTimes)[0] as ListedRule;
   });
 }
 
 export async function listRules(pool: pg.Pool, accountId: string): Promise<ListedRule[]> {
-  const { rows } = await pool.query<Row>(`SELECT ${columns} FROM alert_rule WHERE account_id = $1 ORDER BY id`, [
-    accountId,
-  ]);
-  return rows.map(present);
+  const sql = `SELECT ${columns} FROM alert_rule WHERE account_id = $1 ORDER BY id`;
+  const { rows } = await pool.query<RuleRow>(sql, [accountId]);
+  return rows.map(textTimes);
 }
 
 /** An operator may name no account. @throws AppError 404 */

@@ -15,13 +15,6 @@ interface DeliverDeps {
   isStopping(): boolean;
 }
 
-interface Deliverer {
-  /** Starts what is due, as far as there is room, and returns. */
-  start(): Promise<void>;
-  /** Waits for the attempts in hand. */
-  drain(): Promise<void>;
-}
-
 /**
  * Attempts in hand at once: in all, of mails to accounts, and of one account and channel. A busy worker gives each account one.
  * Resend takes two mails a second; more in hand would only wait.
@@ -29,7 +22,7 @@ interface Deliverer {
 const bounds = { all: 512, busy: 128, mails: 4, account: 4, channel: 2 } as const;
 
 /** Delivers to many receivers at once. Accounts take turns and have a few attempts in hand each, so a hanging one delays itself. */
-export function createDeliverer({ pool, log, send, limits, countHeld, isStopping }: DeliverDeps): Deliverer {
+export function createDeliverer({ pool, log, send, limits, countHeld, isStopping }: DeliverDeps) {
   const inHand = new Map<Promise<void>, DeliveryKey>();
   let last: string | undefined;
   let starting: Promise<void> | undefined;
@@ -92,7 +85,9 @@ export function createDeliverer({ pool, log, send, limits, countHeld, isStopping
     return starting;
   }
   return {
+    /** Starts what is due, as far as there is room, and returns. */
     start,
+    /** Waits for the attempts in hand. */
     async drain() {
       await starting?.catch(() => undefined);
       await Promise.all(inHand.keys());

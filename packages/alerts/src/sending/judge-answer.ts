@@ -1,5 +1,6 @@
 import { type Attempt, type Before, giveUp, sent, tryLater } from "../attempt.js";
 import { cut, type Delivery, oneLine } from "../mail/index.js";
+import { readRetryAfter } from "../retry-after.js";
 import type { PostAnswer } from "./post.js";
 
 /** Decides from the mail service's answer whether and when to try again. */
@@ -28,11 +29,4 @@ export function judgePost(answer: PostAnswer, before: Before, now = Date.now()):
   const isFinal = status >= 400 && status < 500 && !laterStatuses.includes(status);
   if (isFinal) return { ...giveUp(reason), isGone: status === 410 };
   return tryLater(reason, before, readRetryAfter(answer.retryAfter, now));
-}
-
-/** `Retry-After` in seconds or as a date, as milliseconds from now; 0 where it says neither. */
-function readRetryAfter(header: string | undefined, now: number): number {
-  if (!header) return 0;
-  const waitMs = /^\d+(\.\d+)?$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now;
-  return Number.isNaN(waitMs) ? 0 : Math.max(waitMs, 0);
 }

@@ -14,8 +14,8 @@ export {
 } from "./env.js";
 export { createMessageClasses, type Listening, listen } from "./listen.js";
 export { createLogger } from "./logger.js";
-export { createAccepted, createRegistry, observePool } from "./metrics.js";
-export { openStores } from "./open-stores.js";
+export { createAccepted, createRegistry } from "./metrics.js";
+export { openDatabase } from "./open-database.js";
 export { observeReadiness, openOperationsServer, type ReadinessChecks, readiness } from "./operations-server.js";
 export { type Running, runProcess } from "./run-process.js";
 export { startHttpService } from "./start-http-service.js";

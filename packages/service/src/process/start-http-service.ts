@@ -1,5 +1,5 @@
 import type { RequestListener } from "node:http";
-import { createPool, type PoolOptions, serviceTimeouts } from "@waymark/database";
+import type { PoolOptions } from "@waymark/database";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
@@ -9,8 +9,7 @@ import { connectionLimits } from "./connections.js";
 import type { databaseConfig } from "./env.js";
 import { listen } from "./listen.js";
 import { createLogger } from "./logger.js";
-import { createRegistry, observePool } from "./metrics.js";
-import { openStores } from "./open-stores.js";
+import { openDatabase } from "./open-database.js";
 import {
   type Checks,
   observeReadiness,
@@ -57,7 +56,7 @@ export interface HttpServiceOptions<Config extends HttpServiceConfig> {
   name: string;
   /** @throws ConfigError naming each missing or wrong variable */
   loadConfig(env: NodeJS.ProcessEnv): Config;
-  /** Settings of the pool beside {@link serviceTimeouts}. */
+  /** Settings of the pool beside the timeouts of services. */
   pool?: Pick<Partial<PoolOptions>, "lockTimeoutMs" | "plansOnce" | "pipeline">;
   openApp(parts: ServiceParts<Config>): HttpApp | Promise<HttpApp>;
 }
@@ -106,22 +105,8 @@ async function openService<Config extends HttpServiceConfig>(
 ): Promise<Running> {
   const { name } = options;
   const names = namesOf(name);
-  const { url, maxConnections, isPooledByTransaction, isStandbyRequired } = config.database;
-  const poolOptions = {
-    connectionString: url,
-    maxConnections: partOf(maxConnections, member),
-    isPooledByTransaction,
-    applicationName: `waymark ${name}`,
-    ...serviceTimeouts,
-    ...options.pool,
-    onIdleError: (err: Error) => log.warn({ err }, "an idle database connection broke"),
-  };
-  const pool = createPool(poolOptions);
-  const registry = createRegistry(name);
-  observePool(registry, pool);
-  const { redisUrl } = config;
-  const warn = (sentence: string) => log.warn(sentence);
-  const stores = await openStores({ service: name, pool, poolOptions, isStandbyRequired, redisUrl, registry, warn });
+  const settings = { ...options.pool, maxConnections: partOf(config.database.maxConnections, member) };
+  const { pool, registry, stores } = await openDatabase({ service: name, config, log, pool: settings });
   const app = await options.openApp({ config, pool, registry, log, siblings: member?.siblings, stores });
   const { handler } = app;
   const asked = { metrics: () => registry.metrics(), ready: () => readiness(app.checks) };

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { useDatabase } from "@waymark/testing";
 import { createGate, createOwnRedis, describeWithOwnRedis, type Gate, type OwnRedis } from "./own-redis.fixture.js";
 import { createTestLog, forgetJobs, makePayload, until } from "./queue.fixture.js";
-import { createQueue, createWorker, type JobOutcome, QueueUnavailableError } from "./queue.js";
+import { createQueue, createWorker, QueueUnavailableError } from "./queue.js";
 import { queues } from "./queues.js";
 
 let gate: Gate | undefined;
@@ -23,7 +23,7 @@ const handles = () =>
   (gate?.socketCount ?? 0);
 const wait = (timeMs: number) => new Promise((resolve) => setTimeout(resolve, timeMs));
 
-function openBoth(server: Server, handler: () => Promise<JobOutcome> = async () => "done") {
+function openBoth(server: Server, handler: () => Promise<unknown> = async () => "done") {
   const { log, lines } = createTestLog();
   const queue = createQueue(queues.traceFinalized, { ...server, log });
   const worker = createWorker(queues.traceFinalized, { ...server, log, concurrency: 2, handler });

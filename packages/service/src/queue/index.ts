@@ -1,9 +1,8 @@
 export {
   createQueue,
   createWorker,
-  type JobOutcome,
   type JobWorker,
   type QueueServer,
   QueueUnavailableError,
 } from "./queue.js";
-export { migrateQueues, type QueueKind, queues } from "./queues.js";
+export { migrateQueues, queues } from "./queues.js";

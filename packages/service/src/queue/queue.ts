@@ -96,12 +96,9 @@ function chooseBackend(server: QueueServer): QueueBackend {
   return createPostgresQueueBackend(server.databaseUrl);
 }
 
-/** How a job ended: for good, or to run again after a time. */
-export type JobOutcome = "done" | { retryAfterMs: number };
-
 export interface WorkerOptions<Payload extends object> extends QueueServer {
   /** Does one job. The worker logs an error of it and runs the job again later, without end. */
-  handler(payload: Payload): Promise<JobOutcome>;
+  handler(payload: Payload): Promise<unknown>;
   /** Jobs in hand at once. */
   concurrency: number;
 }
@@ -211,22 +208,17 @@ async function runJob<Payload extends object>(
     return;
   }
   const ids: object = payload.data;
-  let outcome: JobOutcome;
   try {
-    outcome = await handler(payload.data);
+    await handler(payload.data);
   } catch (error) {
     const retryAfterMs = unexpectedDelayMs(job.attemptsStarted);
     log.error({ err: error, ...ids, retryAfterMs }, "job failed unexpectedly");
-    outcome = { retryAfterMs };
+    await job.moveToDelayed(Date.now() + retryAfterMs, token).catch((err) => {
+      log.warn({ err, ...ids }, "job not put back: it runs again once its lock has run out");
+    });
+    // Also when the server did not take it: after any other error BullMQ drops the job.
+    throw new DelayedError();
   }
-  if (outcome === "done") return;
-  const { retryAfterMs } = outcome;
-  // The queue in Postgres takes whole milliseconds only.
-  await job.moveToDelayed(Math.ceil(Date.now() + retryAfterMs), token).catch((error) => {
-    log.warn({ err: error, ...ids }, "job not put back: it runs again once its lock has run out");
-  });
-  // Also when the server did not take it: after any other error BullMQ drops the job.
-  throw new DelayedError();
 }
 
 /** One second after the first start, doubled with each, five minutes at most. */

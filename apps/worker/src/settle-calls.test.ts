@@ -2,9 +2,9 @@ import { describe, expect, it } from "@jest/globals";
 import { byRole, createPool, grantRoles, roleUrl } from "@waymark/database";
 import { useDatabase, useRolePrefix } from "@waymark/testing";
 import type pg from "pg";
-import { createPurgeExpired } from "../retention/purge-expired.job.js";
-import { createTestLog, makeFailedTrace } from "../worker.fixture.js";
-import { createSettleCalls } from "./settle-calls.job.js";
+import { createSettleCalls } from "./account-rounds.job.js";
+import { createPurgeExpired } from "./retention/purge-expired.job.js";
+import { createTestLog, makeFailedTrace } from "./worker.fixture.js";
 
 const database = useDatabase();
 const prefix = useRolePrefix();

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
 import { byRole, createPool, createUuidV7, grantRoles, roleUrl, uuidV7Floor } from "@waymark/database";
 import { useDatabase, useRolePrefix } from "@waymark/testing";
-import { createPurgeExpired } from "../retention/purge-expired.job.js";
-import { createTestLog } from "../worker.fixture.js";
-import { createStoreBlocks } from "./store-blocks.job.js";
+import { createStoreBlocks } from "./account-rounds.job.js";
+import { createPurgeExpired } from "./retention/purge-expired.job.js";
+import { createTestLog } from "./worker.fixture.js";
 
 const dayMs = 24 * 3_600_000;
 const uuid = createUuidV7();

@@ -1,0 +1,38 @@
+import { listAccountsToBlock, listAccountsWithDueCalls, settleCalls, storeBlocks } from "@waymark/traces";
+import type { JobDeps } from "./job-deps.js";
+
+type RoundDeps = Omit<JobDeps, "now">;
+
+/** Books new model calls in the daily sums, so that readers find little left to do. */
+export function createSettleCalls(deps: RoundDeps): () => Promise<void> {
+  const settle = (accountId: string) => settleCalls(deps.pool, accountId);
+  return async () =>
+    eachAccount(await listAccountsWithDueCalls(deps.pool), settle, "model calls of an account are not settled", deps);
+}
+
+/** Stores blocks of traces, for searches to skip. */
+export function createStoreBlocks(deps: RoundDeps): () => Promise<void> {
+  const { pool, log, isStopping } = deps;
+  const store = async (accountId: string) => {
+    const blocks = await storeBlocks(pool, accountId, isStopping);
+    if (blocks > 0) log.info({ accountId, blocks }, "blocks of traces stored");
+  };
+  return () => eachAccount(listAccountsToBlock(pool), store, "traces of an account are not in blocks", deps);
+}
+
+/** Works through accounts. A failed one is logged, and the others go on. */
+async function eachAccount(
+  accountIds: Iterable<string> | AsyncIterable<string>,
+  work: (accountId: string) => Promise<unknown>,
+  failure: string,
+  { log, isStopping }: RoundDeps,
+): Promise<void> {
+  for await (const accountId of accountIds) {
+    if (isStopping()) return;
+    try {
+      await work(accountId);
+    } catch (err) {
+      log.error({ err, accountId }, `${failure}; the next round tries again`);
+    }
+  }
+}
