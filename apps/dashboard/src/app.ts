@@ -1,7 +1,5 @@
-import { createPasswordCheck, type Passwords } from "@waymark/accounts/identity";
 import { isDatabaseUnavailable } from "@waymark/database";
 import { errorHandler, notFoundHandler } from "@waymark/errors";
-import type { ReadinessChecks, Siblings } from "@waymark/service";
 import {
   createBodyReader,
   createBytesReader,
@@ -14,61 +12,28 @@ import {
 } from "@waymark/service/http";
 import { createDayColumns, createReadShares } from "@waymark/web-stats/statistics";
 import express, { type Express } from "express";
-import type pg from "pg";
-import type { Logger } from "pino";
-import type { Registry } from "prom-client";
 import { agentRoutes } from "./agents/agents.route.js";
 import { alertRoutes } from "./alerts/alerts.route.js";
+import type { AppDeps } from "./app-deps.js";
 import { billingRoutes } from "./billing/billing.route.js";
-import type { Payments } from "./billing/payments.js";
 import { stripeWebhookRoute } from "./billing/stripe-webhook.route.js";
 import { channelRoutes, ruleRoutes } from "./channels/channels.route.js";
-import type { Config } from "./config.js";
-import { getCostsRoute } from "./costs/costs.route.js";
+import { costRoutes } from "./costs/costs.route.js";
 import { failureRoutes } from "./failures/failures.route.js";
 import { funnelRoutes, goalRoutes } from "./goals/goals.route.js";
 import { keyRoutes } from "./keys/keys.route.js";
-import { type Pages, pageRoutes } from "./pages/pages.js";
+import { pageRoutes } from "./pages/pages.js";
 import { peopleRoutes } from "./people/people.route.js";
 import { admitViewer } from "./security/admission.js";
 import { refuseCrossSite, securityHeaders } from "./security/origin.js";
-import type { AccountMails } from "./session/account-mails.js";
-import type { Guesses } from "./session/guesses.js";
 import { linkRoutes } from "./session/link.route.js";
 import { meRoutes } from "./session/me.route.js";
-import type { OtherCells } from "./session/other-cells.js";
 import { signInRoutes } from "./session/sign-in.route.js";
-import { requireSession, type Sessions } from "./session/viewer.js";
-import { type SiteDeps, siteRoutes } from "./sites/sites.route.js";
+import { requireSession } from "./session/viewer.js";
+import { siteRoutes } from "./sites/sites.route.js";
 import { statisticsRoutes } from "./statistics/statistics.route.js";
 import { traceRoutes } from "./trace/trace.route.js";
 import { traceListRoutes } from "./traces/traces.route.js";
-
-/** The dependencies of the dashboard. */
-export interface AppDeps {
-  config: Pick<
-    Config,
-    "url" | "traceApiUrl" | "analyticsApiUrl" | "collectorUrl" | "slots" | "signUp" | "webhookNetworks"
-  >;
-  pool: pg.Pool;
-  sessions: Sessions;
-  passwords: Passwords;
-  guesses: Guesses;
-  mails: AccountMails;
-  otherCells: OtherCells;
-  proofs: SiteDeps["proofs"];
-  /** Undefined without Stripe's settings. */
-  payments: Payments | undefined;
-  pages: Pages;
-  checks: ReadinessChecks;
-  log: Logger;
-  registry: Registry;
-  /** The other processes of this instance. */
-  siblings?: Siblings | undefined;
-  /** Requests of an account in hand. */
-  requestsPerAccount?: number;
-  now(): Date;
-}
 
 const maxBodyBytes = 65_536;
 
@@ -96,7 +61,7 @@ function routesOf(deps: AppDeps): Route[] {
     ...traceRoutes(deps),
     ...alertRoutes(deps),
     ...failureRoutes(deps),
-    getCostsRoute(deps),
+    ...costRoutes(deps),
     ...channelRoutes(deps),
     ...ruleRoutes(deps),
     ...statisticsRoutes(statistics),
@@ -130,7 +95,7 @@ export function createApp(deps: AppDeps): Express {
   const basePath = "/dashboard/api";
   const readBody = createBodyReader(maxBodyBytes);
   const webhook = stripeWebhookRoute(deps);
-  const open = [...signInRoutes({ ...deps, checkPassword: createPasswordCheck(deps) }), ...linkRoutes(deps)];
+  const open = [...signInRoutes(deps), ...linkRoutes(deps)];
   const guarded = routesOf(deps);
   const document = describeRoutesRoute(basePath, [{ ...webhook, basePath: "" }, ...open, ...guarded]);
 

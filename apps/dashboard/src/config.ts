@@ -1,4 +1,4 @@
-import { type MailSettings, mailVariables, readMailSettings } from "@waymark/alerts/mail";
+import { mailVariables, readMailSettings } from "@waymark/alerts/mail";
 import { cellSlotsVariable } from "@waymark/auth";
 import {
   ConfigError,
@@ -53,7 +53,6 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     STRIPE_PRICE_ID: z.string().optional(),
     STRIPE_BASE_URL: webUrl.optional(),
   });
-  const mail: MailSettings = readMailSettings(read);
   return {
     http: { host: read.HOST, port: read.DASHBOARD_PORT },
     metrics: {
@@ -69,7 +68,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     /** Of the other cells, asked about who is unknown here. */
     cellDashboards: read.CELL_DASHBOARDS,
     trustedProxies: read.TRUSTED_PROXIES,
-    mail,
+    mail: readMailSettings(read),
     /** Its own address, for links, cookies and the check of origins. */
     url: new URL(read.DASHBOARD_URL),
     /** Shown in examples. */

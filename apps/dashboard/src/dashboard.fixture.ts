@@ -17,7 +17,8 @@ import { createAddressReader, createLimiter, createProxyWatch, type Limit } from
 import { directUrlOf, useDatabase, useInstances } from "@waymark/testing";
 import type { Express } from "express";
 import request from "supertest";
-import { type AppDeps, createApp } from "./app.js";
+import { createApp } from "./app.js";
+import type { AppDeps } from "./app-deps.js";
 import { loadConfig } from "./config.js";
 import type { Pages } from "./pages/pages.js";
 import { createAccountMails } from "./session/account-mails.js";

@@ -79,7 +79,6 @@ export {
   type AgentDurations,
   type AgentFigures,
   type AgentTrace,
-  type DayDurations,
   maxDurations,
   readAgentDurations,
   readAgentFigures,

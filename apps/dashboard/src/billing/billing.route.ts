@@ -2,65 +2,45 @@ import { changePlan, findPlan, readPlanUsage } from "@waymark/accounts";
 import { recordAudit } from "@waymark/accounts/identity";
 import { withTransaction } from "@waymark/database";
 import { AppError } from "@waymark/errors";
-import { type PlanId, planIds, planOf } from "@waymark/plan";
-import type { presentUsage } from "@waymark/traces";
-import type pg from "pg";
+import { planIds, planOf } from "@waymark/plan";
 import { z } from "zod";
 import { createAnswerCache } from "../answer-cache.js";
-import { ownerRoute, viewerRoute } from "../session/viewer.js";
-import { type BillingRow, keepCustomer, type OnFree, readBilling, readOnFree } from "./billing.query.js";
-import { atStripe, type Invoice, type Payments } from "./payments.js";
+import type { AppDeps } from "../app-deps.js";
+import { type AnswerOf, ownerRoute, viewerRoute } from "../session/viewer.js";
+import { type BillingRow, keepCustomer, readBilling, readOnFree } from "./billing.query.js";
+import { atStripe, type Payments } from "./payments.js";
 
-/** The answer of `GET /usage`, the trace API's. */
-export type Usage = ReturnType<typeof presentUsage>;
+export type Usage = AnswerOf<typeof billingRoutes, "get /usage">;
+export type Billing = AnswerOf<typeof billingRoutes, "get /billing">;
+export type InvoiceList = AnswerOf<typeof billingRoutes, "get /billing/invoices">;
 
-/** The answer of `GET /billing`. */
-export interface Billing {
-  plan: PlanId;
-  /** How the plan changes: by payments through Stripe, or by who runs this installation. */
-  paidBy: "stripe" | "operator";
-  /** Whether the account has been at Checkout, so that its portal opens. */
-  hasPortal: boolean;
-  /** Whether a subscription pays for the plan. */
-  hasSubscription: boolean;
-  /** What the Free plan would take away. */
-  onFree: OnFree;
-}
-
-/** The answer of `POST /billing/checkout` and `POST /billing/portal`. */
+/** The answer of `POST /billing/checkout` and `POST /billing/portal`: an address of Stripe. */
 export interface PaymentPage {
-  /** An address of Stripe. */
   url: string;
 }
 
-/** The answer of `GET /billing/invoices`. */
-export interface InvoiceList {
-  invoices: Invoice[];
-}
-
-interface Deps {
-  pool: pg.Pool;
-  payments: Payments | undefined;
-  now(): Date;
-}
-
 /** The plan, its use and its payment. */
-export function billingRoutes(deps: Deps) {
+export function billingRoutes(deps: AppDeps) {
   const { pool, payments, now } = deps;
-  const cachedInvoices = createAnswerCache<InvoiceList>(now);
+  // The subscription is only a part of the key: with it the invoices change.
+  const readInvoices =
+    payments &&
+    createAnswerCache(now, async (customerId: string, _subscriptionId: string | null) => {
+      return { invoices: await atStripe(() => payments.listInvoices(customerId)) };
+    });
   return [
     /** As the trace API answers it. */
-    viewerRoute("get", "/usage", {
-      handle: ({ viewer }): Promise<Usage> => readPlanUsage(pool, viewer.accountId, now()),
-    }),
+    viewerRoute("get", "/usage", { handle: ({ viewer }) => readPlanUsage(pool, viewer.accountId, now()) }),
     changePlanRoute(deps),
     viewerRoute("get", "/billing", {
-      async handle({ viewer: { accountId } }): Promise<Billing> {
+      async handle({ viewer: { accountId } }) {
         const [account, onFree] = await Promise.all([readBilling(pool, accountId), readOnFree(pool, accountId, now())]);
         if (!account) throw new AppError("not_signed_in");
         return {
           plan: account.plan,
-          paidBy: payments ? "stripe" : "operator",
+          /** How the plan changes: by payments through Stripe, or by who runs this installation. */
+          paidBy: payments ? ("stripe" as const) : ("operator" as const),
+          /** The portal opens once the account has been at Checkout. */
           hasPortal: payments !== undefined && account.customerId !== null,
           hasSubscription: payments !== undefined && account.subscriptionId !== null,
           onFree,
@@ -70,10 +50,9 @@ export function billingRoutes(deps: Deps) {
     /** The latest, as Stripe has them. */
     ownerRoute("get", "/billing/invoices", {
       async handle({ viewer }) {
-        const { customerId, subscriptionId } = (await readBilling(pool, viewer.accountId)) ?? {};
-        if (!payments || !customerId) throw new AppError("not_found");
-        const read = async () => ({ invoices: await atStripe(() => payments.listInvoices(customerId)) });
-        return cachedInvoices(`${customerId} ${subscriptionId}`, read);
+        const account = await readBilling(pool, viewer.accountId);
+        if (!readInvoices || !account?.customerId) throw new AppError("not_found");
+        return readInvoices(account.customerId, account.subscriptionId);
       },
     }),
     startCheckoutRoute(deps),
@@ -85,7 +64,7 @@ export function billingRoutes(deps: Deps) {
 }
 
 /** For people of `OPERATORS`: sets the plan of the account they are in. */
-function changePlanRoute({ pool }: Deps) {
+function changePlanRoute({ pool }: AppDeps) {
   return viewerRoute("put", "/plan", {
     body: z.object({ plan: z.enum(planIds) }),
     async handle({ viewer: { accountId, personId, isOperator }, body: { plan } }) {
@@ -108,7 +87,7 @@ interface Page {
 }
 
 /** A route that leads an owner to a page of Stripe. */
-function stripeRoute({ pool, payments }: Deps, { name, open }: Page) {
+function stripeRoute({ pool, payments }: AppDeps, { name, open }: Page) {
   return ownerRoute("post", `/billing/${name}`, {
     body: z.object({}),
     async handle({ viewer }): Promise<PaymentPage> {
@@ -124,7 +103,7 @@ function stripeRoute({ pool, payments }: Deps, { name, open }: Page) {
  * An account that pays already gets its portal: a second subscription would be paid twice. Stripe knows of a payment before its
  * webhook comes.
  */
-function startCheckoutRoute(deps: Deps) {
+function startCheckoutRoute(deps: AppDeps) {
   return stripeRoute(deps, {
     name: "checkout",
     async open(payments, { id: accountId, email, customerId: known }) {

@@ -2,42 +2,9 @@ import { AppError } from "@waymark/errors";
 import type { Stripe } from "stripe";
 import type { Config } from "../config.js";
 
-/** An event of a webhook, as far as the plan goes. */
-export interface PaymentEvent {
-  id: string;
-  type: string;
-  customerId: string | undefined;
-  subscriptionId: string | undefined;
-}
-
-export interface Invoice {
-  id: string;
-  /** As on the invoice; null on some old ones. */
-  number: string | null;
-  createdAt: string;
-  /** In the currency's smallest unit. */
-  amount: number;
-  /** Three letters, in upper case. */
-  currency: string;
-  state: string;
-  /** Stripe's page of it, always `https`. */
-  url: string | null;
-}
-
-/** Payments through Stripe. All but `readEvent` send requests and throw what Stripe's library throws. */
-export interface Payments {
-  createCustomer(account: { accountId: string; email: string }): Promise<string>;
-  /** @returns the address of a Checkout page, the same for all calls until it is paid or past its day */
-  startCheckout(input: { accountId: string; customerId: string }): Promise<string>;
-  /** @returns the address of the customer's portal */
-  openPortal(customerId: string): Promise<string>;
-  /** @returns undefined for a wrong or old signature */
-  readEvent(body: Buffer, signature: string, now: Date): PaymentEvent | undefined;
-  /** @returns the ids of the customer's subscriptions that pay a price of Pro now, as Stripe has them */
-  readLive(customerId: string): Promise<string[]>;
-  /** @returns the latest invoices, without drafts */
-  listInvoices(customerId: string): Promise<Invoice[]>;
-}
+export type PaymentEvent = ReturnType<typeof present>;
+export type Invoice = ReturnType<typeof presentInvoice>;
+export type Payments = ReturnType<typeof createPayments>;
 
 /** Stripe tries a failed payment again for days; the account keeps its plan while `past_due`. */
 const liveStatuses: ReadonlySet<string> = new Set(["active", "trialing", "past_due"]);
@@ -73,15 +40,17 @@ interface Settings {
   billingUrl: string;
 }
 
-function createPayments(stripe: Stripe, { webhookSecret, priceIds, billingUrl }: Settings): Payments {
+/** Payments through Stripe. All but `readEvent` send requests and throw what Stripe's library throws. */
+function createPayments(stripe: Stripe, { webhookSecret, priceIds, billingUrl }: Settings) {
   const priceId = priceIds[0] ?? "";
   return {
-    async createCustomer({ accountId, email }) {
+    async createCustomer({ accountId, email }: { accountId: string; email: string }) {
       const metadata = { account_id: accountId };
       const idempotencyKey = `waymark-customer-${accountId}-${email}`.slice(0, 255);
       return (await stripe.customers.create({ email, metadata }, { idempotencyKey })).id;
     },
-    async startCheckout({ accountId, customerId }) {
+    /** @returns the address of a Checkout page, the same for all calls until it is paid or past its day */
+    async startCheckout({ accountId, customerId }: { accountId: string; customerId: string }) {
       const { data } = await stripe.checkout.sessions.list({ customer: customerId, limit: 1 });
       const [latest] = data;
       if (latest?.status === "open" && latest.url) return latest.url;
@@ -102,11 +71,12 @@ function createPayments(stripe: Stripe, { webhookSecret, priceIds, billingUrl }:
       if (!session.url) throw new Error(`Stripe's Checkout session ${session.id} has no address`);
       return session.url;
     },
-    async openPortal(customerId) {
+    async openPortal(customerId: string) {
       const portal = await stripe.billingPortal.sessions.create({ customer: customerId, return_url: billingUrl });
       return portal.url;
     },
-    readEvent(body, signature, now) {
+    /** @returns undefined for a wrong or old signature */
+    readEvent(body: Buffer, signature: string, now: Date) {
       try {
         const [tolerance, moment] = [signatureToleranceSeconds, now.getTime()];
         return present(stripe.webhooks.constructEvent(body, signature, webhookSecret, tolerance, undefined, moment));
@@ -114,13 +84,15 @@ function createPayments(stripe: Stripe, { webhookSecret, priceIds, billingUrl }:
         return undefined;
       }
     },
-    async readLive(customer) {
+    /** @returns the ids of the customer's subscriptions that pay a price of Pro now, as Stripe has them */
+    async readLive(customer: string) {
       const options = { timeout: readTimeoutMs, maxNetworkRetries: 0 };
       const { data } = await stripe.subscriptions.list({ customer, limit: maxSubscriptions }, options);
       const isOfPrice = ({ items }: Stripe.Subscription) => items.data.some(({ price }) => priceIds.includes(price.id));
       return data.filter((each) => liveStatuses.has(each.status) && isOfPrice(each)).map(({ id }) => id);
     },
-    async listInvoices(customer) {
+    /** @returns the latest invoices, without drafts */
+    async listInvoices(customer: string) {
       const { data } = await stripe.invoices.list({ customer, limit: maxInvoices });
       return data.filter(({ status }) => status !== "draft").map(presentInvoice);
     },
@@ -130,11 +102,13 @@ function createPayments(stripe: Stripe, { webhookSecret, priceIds, billingUrl }:
 function presentInvoice({ id, number, created, total, currency, status, hosted_invoice_url: url }: Stripe.Invoice) {
   return {
     id,
+    /** As on the invoice; null on some old ones. */
     number,
     createdAt: new Date(created * 1_000).toISOString(),
+    /** In the currency's smallest unit. */
     amount: total,
     currency: currency.toUpperCase(),
-    state: status ?? "unknown",
+    state: `${status ?? "unknown"}`,
     url: url?.startsWith("https://") ? url : null,
   };
 }
@@ -147,7 +121,8 @@ interface EventObject {
   subscription?: unknown;
 }
 
-function present({ id, type, data }: Stripe.Event): PaymentEvent {
+/** The event, as far as the plan goes. */
+function present({ id, type, data }: Stripe.Event) {
   const object = data.object as EventObject;
   const subscription = object.object === "subscription" ? object.id : object.subscription;
   return { id, type, customerId: idOf(object.customer), subscriptionId: idOf(subscription) };

@@ -4,21 +4,13 @@ import { withTransaction } from "@waymark/database";
 import { AppError, validationError } from "@waymark/errors";
 import { type PlanId, planOf } from "@waymark/plan";
 import { type EncodedBody, pageRoute } from "@waymark/service/http";
-import type pg from "pg";
-import type { Logger } from "pino";
 import { z } from "zod";
+import type { AppDeps } from "../app-deps.js";
 import { addStripeEvent, type BillingRow, findCustomer, lockCustomer, setSubscription } from "./billing.query.js";
 import { atStripe, isStripeId, type PaymentEvent, type Payments } from "./payments.js";
 
-interface Deps {
-  pool: pg.Pool;
-  payments: Payments | undefined;
-  log: Logger;
-  now(): Date;
-}
-
 /** `POST /webhooks/stripe`: no session and no check of the origin; its signature proves the sender. */
-export function stripeWebhookRoute({ pool, payments, log, now }: Deps) {
+export function stripeWebhookRoute({ pool, payments, log, now }: AppDeps) {
   return pageRoute({
     method: "post",
     basePath: "",
@@ -41,7 +33,7 @@ export function stripeWebhookRoute({ pool, payments, log, now }: Deps) {
  * has them now, so the order of events does not matter. A failed read rolls all back, and Stripe sends the event again.
  */
 async function applyEvent(
-  { pool, payments, log }: Pick<Deps, "pool" | "log"> & { payments: Payments },
+  { pool, payments, log }: Pick<AppDeps, "pool" | "log"> & { payments: Payments },
   event: PaymentEvent,
 ): Promise<void> {
   const { id: eventId, customerId, subscriptionId } = event;

@@ -11,7 +11,6 @@ import {
   deleteChannel,
   deleteRule,
   kindChoices,
-  type ListedRule,
   listChannels,
   listRules,
   readAlertSettings,
@@ -22,24 +21,14 @@ import { withTransaction } from "@waymark/database";
 import { validationError } from "@waymark/errors";
 import { planOf } from "@waymark/plan";
 import { isPublicAddress, type Networks } from "@waymark/service/fields";
-import type pg from "pg";
 import { z } from "zod";
-import type { Config } from "../config.js";
-import { ownerRoute, type Viewer, viewerRoute } from "../session/viewer.js";
+import type { AppDeps } from "../app-deps.js";
+import { type AnswerOf, ownerRoute, type Viewer, viewerRoute } from "../session/viewer.js";
 
-export type ListedChannel = Awaited<ReturnType<typeof listChannels>>[number];
-
-/** The answer of `GET /channels`: the account's own address first. */
-export interface ChannelList {
-  channels: ListedChannel[];
-  /** What may be added. */
-  kinds: typeof kindChoices;
-  /** How messages for people go. */
-  mode: (typeof alertModes)[number];
-  windowSeconds: number;
-  /** Whether the plan sends alerts. */
-  hasAlerts: boolean;
-}
+export type ChannelList = AnswerOf<typeof channelRoutes, "get /channels">;
+export type ListedChannel = ChannelList["channels"][number];
+export type CreatedChannel = AnswerOf<typeof channelRoutes, "post /channels">;
+export type RuleList = AnswerOf<typeof ruleRoutes, "get /alert-rules">;
 
 /** The package checks the address and the agents. */
 const createChannelBody = z.strictObject({
@@ -52,21 +41,6 @@ const createChannelBody = z.strictObject({
 
 export type CreateChannelBody = z.input<typeof createChannelBody>;
 
-/** The answer of `POST /channels`; a webhook's `secret` is shown this once. */
-export interface CreatedChannel {
-  id: string;
-  kind: (typeof channelKinds)[number];
-  to: string;
-  secret?: string;
-  /** A stranger's address of mail: a link is on its way, and nothing else before it is used. */
-  state?: "waiting";
-}
-
-/** The answer of `GET /alert-rules`. */
-export interface RuleList {
-  rules: ListedRule[];
-}
-
 /** The package checks the bounds. */
 const createRuleBody = z.strictObject({
   agentId: z.string(),
@@ -77,27 +51,23 @@ const createRuleBody = z.strictObject({
 
 export type CreateRuleBody = z.output<typeof createRuleBody>;
 
-interface Deps {
-  pool: pg.Pool;
-  config: Pick<Config, "webhookNetworks">;
-}
-
 /** Where failures are told, and how. */
-export function channelRoutes({ pool, config }: Deps) {
+export function channelRoutes({ pool, config }: AppDeps) {
   return [
+    /** The account's own address first; the kinds that may be added; how messages for people go. */
     viewerRoute("get", "/channels", {
-      async handle({ viewer: { accountId } }): Promise<ChannelList> {
+      async handle({ viewer: { accountId } }) {
         const settings = await readAlertSettings(pool, accountId);
         const { plan } = await findPlan(pool, accountId);
         const channels = await listChannels(pool, accountId);
         return { channels, kinds: kindChoices, ...settings, hasAlerts: planOf(plan).alerts };
       },
     }),
-    /** Failures from now on go there, too. */
+    /** Failures from now on go there, too. Only this answer has a webhook's `secret`. */
     ownerRoute("post", "/channels", {
       body: createChannelBody,
       status: 201,
-      async handle({ viewer: { accountId }, body }): Promise<CreatedChannel> {
+      async handle({ viewer: { accountId }, body }) {
         if (isPrivate(body.to, config.webhookNetworks)) {
           throw validationError({ to: "Must be a public address: this one is inside a private network" });
         }
@@ -133,10 +103,10 @@ export function channelRoutes({ pool, config }: Deps) {
 }
 
 /** Rules about agents' failure rates, oldest first. */
-export function ruleRoutes({ pool }: Deps) {
+export function ruleRoutes({ pool }: AppDeps) {
   return [
     viewerRoute("get", "/alert-rules", {
-      handle: async ({ viewer }): Promise<RuleList> => ({ rules: await listRules(pool, viewer.accountId) }),
+      handle: async ({ viewer }) => ({ rules: await listRules(pool, viewer.accountId) }),
     }),
     ownerRoute("post", "/alert-rules", {
       body: createRuleBody,

@@ -1,17 +1,12 @@
 import { createMute, deleteMute, listMutes } from "@waymark/alerts";
 import { failureQuerySchema, failuresToList, listFailures, presentFailurePage } from "@waymark/traces";
-import type pg from "pg";
 import { z } from "zod";
-import { viewerRoute } from "../session/viewer.js";
+import type { AppDeps } from "../app-deps.js";
+import { type AnswerOf, viewerRoute } from "../session/viewer.js";
 
-/** The answer of `GET /failures`: the trace API's members. */
-export type FailureList = ReturnType<typeof presentFailurePage>;
+export type FailureList = AnswerOf<typeof failureRoutes, "get /failures">;
 export type ListedFailure = FailureList["failures"][number];
-
-/** The answer of `GET /mutes`, oldest first. */
-export interface MuteList {
-  mutes: Awaited<ReturnType<typeof listMutes>>;
-}
+export type MuteList = AnswerOf<typeof failureRoutes, "get /mutes">;
 
 const muteBody = z.strictObject({
   /** Null for good. */
@@ -20,17 +15,17 @@ const muteBody = z.strictObject({
 
 export type MuteBody = z.output<typeof muteBody>;
 
-export function failureRoutes({ pool, now }: { pool: pg.Pool; now(): Date }) {
+export function failureRoutes({ pool, now }: AppDeps) {
   return [
     /** Failed traces by what went wrong, most frequent first. */
     viewerRoute("get", "/failures", {
       query: failureQuerySchema,
-      handle: async ({ viewer: { accountId }, query }): Promise<FailureList> =>
+      handle: async ({ viewer: { accountId }, query }) =>
         presentFailurePage(await listFailures(pool, failuresToList(accountId, query, now()))),
     }),
-    /** Failures whose alerts stay silent, with their number. */
+    /** Failures whose alerts stay silent, with their number, oldest first. */
     viewerRoute("get", "/mutes", {
-      handle: async ({ viewer }): Promise<MuteList> => ({ mutes: await listMutes(pool, viewer.accountId) }),
+      handle: async ({ viewer }) => ({ mutes: await listMutes(pool, viewer.accountId) }),
     }),
     /** Silences a failure's alerts until a time, or for good. */
     viewerRoute("put", "/failures/:failure_id/mute", {

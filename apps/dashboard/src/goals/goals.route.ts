@@ -1,12 +1,9 @@
 import {
-  type Coverage,
   createFunnel,
   createGoal,
   deleteFunnel,
   deleteGoal,
-  type FunnelFigures,
   funnelInput,
-  type GoalFigures,
   goalInput,
   listFunnels,
   listGoals,
@@ -22,27 +19,16 @@ import {
 import type pg from "pg";
 import { ownerRoute, viewerRoute } from "../session/viewer.js";
 
-interface Answer {
-  range: string;
-  from?: string;
-  to?: string;
-  coverage?: Coverage;
-}
-
-/** The answer of `GET /sites/:id/goals`: the API's members, and what fulfils each goal. */
-interface SiteGoals extends Answer {
-  goals: (GoalFigures & Awaited<ReturnType<typeof listGoals>>[number])[];
-}
-
 export function goalRoutes(deps: StatisticsDeps) {
   const { pool } = deps;
   return [
+    /** The API's members, and what fulfils each goal. */
     viewerRoute("get", "/sites/:id/goals", {
       query: rangeQuery,
       handle(input) {
         const { asked, ...days } = resolveRange(input.query, deps.now());
         const { filters } = input.query;
-        return readOwnColumns(deps, input.viewer, input, async ({ id: siteId }, columns): Promise<SiteGoals> => {
+        return readOwnColumns(deps, input.viewer, input, async ({ id: siteId }, columns) => {
           const read = readGoals({ ...deps, columns }, { siteId, days, filters });
           const { goals, ...rest } = await readInTime(asked, read);
           const rules = new Map((await listGoals(pool, siteId)).map((goal) => [goal.id, goal]));
@@ -85,15 +71,10 @@ export function funnelRoutes(deps: StatisticsDeps) {
         const { asked, ...days } = resolveRange(input.query, deps.now());
         const { filters } = input.query;
         const funnelId = input.params["funnelId"] ?? "";
-        return readOwnColumns(
-          deps,
-          input.viewer,
-          input,
-          async ({ id: siteId }, columns): Promise<Answer & FunnelFigures> => {
-            const read = readFunnel({ ...deps, columns }, { siteId, funnelId, days, filters });
-            return { ...asked, ...(await readInTime(asked, read)) };
-          },
-        );
+        return readOwnColumns(deps, input.viewer, input, async ({ id: siteId }, columns) => {
+          const read = readFunnel({ ...deps, columns }, { siteId, funnelId, days, filters });
+          return { ...asked, ...(await readInTime(asked, read)) };
+        });
       },
     }),
     viewerRoute("post", "/sites/:id/funnels", {

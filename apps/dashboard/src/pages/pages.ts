@@ -101,18 +101,10 @@ function filesOf(source: string, manifest: Manifest, seen = new Set<string>()): 
 }
 
 function send(request: Request, response: Response, { type, etag, bodies }: File, cacheControl: string): void {
-  response.setHeader("Content-Type", type);
-  response.setHeader("Cache-Control", cacheControl);
-  response.setHeader("ETag", etag);
+  response.set({ "Content-Type": type, "Cache-Control": cacheControl, ETag: etag });
   response.vary("Accept-Encoding");
-  if (request.fresh) {
-    response.status(304).end();
-    return;
-  }
   // One by one, since browsers list gzip before br with the same weight.
   const encoding = (["br", "gzip"] as const).find((name) => request.acceptsEncodings(name)) ?? "identity";
-  const body = bodies[encoding];
   if (encoding !== "identity") response.setHeader("Content-Encoding", encoding);
-  response.setHeader("Content-Length", body.length);
-  response.end(body);
+  response.send(bodies[encoding]);
 }

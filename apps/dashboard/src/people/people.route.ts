@@ -1,6 +1,5 @@
 import { countKeysByMaker, revokeKeysOf } from "@waymark/accounts";
 import {
-  type AuditAction,
   changeRole,
   createLink,
   dropInvitation,
@@ -11,7 +10,6 @@ import {
   listAudit,
   listInvitations,
   listPeople,
-  type Role,
   readViewer,
   recordAudit,
   removePerson,
@@ -21,49 +19,22 @@ import {
 import { withTransaction } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import { emailField } from "@waymark/service/fields";
-import type pg from "pg";
 import { z } from "zod";
-import type { Config } from "../config.js";
-import type { AccountMails } from "../session/account-mails.js";
-import { type Guesses, tooMany } from "../session/guesses.js";
+import type { AppDeps } from "../app-deps.js";
+import { tooMany } from "../session/guesses.js";
 import { nameField } from "../session/session.schema.js";
-import { ownerRoute, requireOwner, type Sessions, viewerRoute } from "../session/viewer.js";
+import { type AnswerOf, ownerRoute, requireOwner, viewerRoute } from "../session/viewer.js";
 
 const roleField = () => z.enum(["owner", "member"]);
 
-/** Somebody in the account. `PATCH` and `DELETE /people/:person_id` are an owner's; anybody may delete themselves: leave. */
-export interface ListedPerson {
-  id: string;
-  name: string;
-  email: string;
-  role: Role;
-  joinedAt: string;
-  /** The latest use of the dashboard for this account; null without a session. */
-  seenAt: string | null;
-  /** Live keys that they made. */
-  keys: number;
-  isYou: boolean;
-}
-
-/** An invitation that waits. An owner takes it back by `DELETE /invitations/:invitation_id`. */
-export interface Invitation {
-  id: string;
-  email: string;
-  role: Role;
-  invitedAt: string;
-  expiresAt: string;
-}
+export type PeopleList = AnswerOf<typeof peopleRoutes, "get /people">;
+export type ListedPerson = PeopleList["people"][number];
+export type Invitation = AnswerOf<typeof peopleRoutes, "post /people">;
+export type AuditList = AnswerOf<typeof peopleRoutes, "get /audit">;
+export type AuditLine = AuditList["entries"][number];
 
 /** The query of `DELETE /people/:person_id`: whether the keys that they made end, the default, or go on. */
 const removePersonQuery = z.object({ keys: z.enum(["keep", "revoke"]).default("revoke") });
-
-/** The answer of `GET /people`: people by name; members see no invitations. */
-export interface PeopleList {
-  people: ListedPerson[];
-  /** Live keys made by people who left. */
-  leftKeys: number;
-  invitations: Invitation[];
-}
 
 /** The body of `POST /people` (owners): mails an invitation for 7 days. 201 with the {@link Invitation}; 409 for a member. */
 const invitePersonBody = z.strictObject({ email: emailField(), role: roleField() });
@@ -76,37 +47,11 @@ export type ChangePersonBody = z.input<typeof changePersonBody>;
 /** The body of `PATCH /account` (owners): the account's name. */
 const changeAccountBody = z.strictObject({ name: nameField() });
 
-/** Something done to the account. */
-export interface AuditLine {
-  id: string;
-  at: string;
-  action: AuditAction;
-  /** The thing's name, such as a key's name or a domain. */
-  subject: string;
-  /** Null where a command or Stripe did it, or the person is gone. */
-  person: string | null;
-}
-
 /** The query of `GET /audit`: `before` is the last id of the page before. */
 const auditQuery = z.object({ before: z.uuid().optional() });
 
-/** The answer of `GET /audit`: 50 entries, latest first. */
-export interface AuditList {
-  entries: AuditLine[];
-  hasMore: boolean;
-}
-
-interface PeopleDeps {
-  pool: pg.Pool;
-  config: Pick<Config, "url" | "signUp">;
-  guesses: Guesses;
-  mails: AccountMails;
-  sessions: Sessions;
-  now(): Date;
-}
-
 /** Members see who is here and may leave; all else is an owner's. */
-export function peopleRoutes(deps: PeopleDeps) {
+export function peopleRoutes(deps: AppDeps) {
   const { pool, sessions } = deps;
   return [
     listPeopleRoute(deps),
@@ -129,37 +74,26 @@ export function peopleRoutes(deps: PeopleDeps) {
       body: changeAccountBody,
       handle: ({ viewer, body }) => renameAccount(pool, viewer.accountId, body.name),
     }),
+    /** 50 entries, latest first. */
     viewerRoute("get", "/audit", {
       query: auditQuery,
-      async handle({ viewer: { accountId, role }, query: { before } }): Promise<AuditList> {
-        const { entries, hasMore } = await listAudit(pool, { accountId, role, before });
-        return { entries: entries.map(({ at, ...entry }) => ({ ...entry, at: at.toISOString() })), hasMore };
-      },
+      handle: ({ viewer: { accountId, role }, query: { before } }) => listAudit(pool, { accountId, role, before }),
     }),
   ];
 }
 
-function listPeopleRoute({ pool, now }: PeopleDeps) {
+/** People by name, with their live keys; members see no invitations. */
+function listPeopleRoute({ pool, now }: AppDeps) {
   return viewerRoute("get", "/people", {
-    async handle({ viewer: { accountId, personId, role } }): Promise<PeopleList> {
+    async handle({ viewer: { accountId, personId, role } }) {
       const [people, keys] = await Promise.all([listPeople(pool, accountId), countKeysByMaker(pool, accountId)]);
+      const keysOf = (id: string) => keys.get(id) ?? 0;
       const present = new Set(people.map(({ id }) => id));
-      const left = [...keys].filter(([makerId]) => !present.has(makerId));
-      const invitations = role === "owner" ? await listInvitations(pool, accountId, now()) : [];
+      const left = [...keys.keys()].filter((makerId) => !present.has(makerId));
       return {
-        people: people.map(({ joinedAt, seenAt, ...person }) => ({
-          ...person,
-          joinedAt: joinedAt.toISOString(),
-          seenAt: seenAt?.toISOString() ?? null,
-          keys: keys.get(person.id) ?? 0,
-          isYou: person.id === personId,
-        })),
-        leftKeys: left.reduce((sum, [, count]) => sum + count, 0),
-        invitations: invitations.map(({ invitedAt, expiresAt, ...invitation }) => ({
-          ...invitation,
-          invitedAt: invitedAt.toISOString(),
-          expiresAt: expiresAt.toISOString(),
-        })),
+        people: people.map((person) => ({ ...person, keys: keysOf(person.id), isYou: person.id === personId })),
+        leftKeys: left.reduce((sum, makerId) => sum + keysOf(makerId), 0),
+        invitations: role === "owner" ? await listInvitations(pool, accountId, now()) : [],
       };
     },
   });
@@ -171,11 +105,11 @@ const maxInvitations = 100;
 const dayBefore = (moment: Date) => new Date(moment.getTime() - 24 * 3_600_000);
 
 /** Only the mail has the link: it proves the address. */
-function invitePersonRoute({ pool, config, guesses, mails, now }: PeopleDeps) {
+function invitePersonRoute({ pool, config, guesses, mails, now }: AppDeps) {
   return ownerRoute("post", "/people", {
     body: invitePersonBody,
     status: 201,
-    async handle({ viewer: { accountId, personId }, body: { email, role }, request }): Promise<Invitation> {
+    async handle({ viewer: { accountId, personId }, body: { email, role }, request }) {
       const known = await findPersonByEmail(pool, email);
       if (known && (await isMember(pool, accountId, known.id))) throw new AppError("already_member");
       await guesses.admit(request, "invite");
@@ -196,13 +130,13 @@ function invitePersonRoute({ pool, config, guesses, mails, now }: PeopleDeps) {
       const [account, inviter] = [viewer?.account.name ?? "", viewer?.person.name ?? ""];
       const url = linkUrl(config.url.href, token);
       mails.later(() => mails.send(email, { purpose: "invite", account, inviter, link: url, expiresAt }));
-      return { id, email, role, invitedAt: invitedAt.toISOString(), expiresAt: expiresAt.toISOString() };
+      return { id, email, role, invitedAt, expiresAt };
     },
   });
 }
 
 /** An owner removes anybody, a member leaves. */
-function removePersonRoute({ pool, sessions }: PeopleDeps) {
+function removePersonRoute({ pool, sessions }: AppDeps) {
   return viewerRoute("delete", "/people/:person_id", {
     query: removePersonQuery,
     async handle({ viewer, params, query: { keys } }) {

@@ -1,7 +1,6 @@
-import type { Siblings } from "@waymark/service";
 import { createRefusals, createShares, createTokenBuckets } from "@waymark/service/http";
 import type { RequestHandler } from "express";
-import type { Registry } from "prom-client";
+import type { AppDeps } from "../app-deps.js";
 import { viewerOf } from "../session/viewer.js";
 
 /** A page sends some ten at once, and one every few seconds later. */
@@ -15,22 +14,13 @@ const limitsInHand = {
   reason: (most: number) => `At most ${most} requests may be in hand`,
 };
 
-interface AdmissionOptions {
-  registry: Registry;
-  requestsPerAccount?: number;
-  /** The other processes of this instance. */
-  siblings?: Siblings | undefined;
-  /** Milliseconds from any point on. */
-  clock?(): number;
-}
-
 /** Limits the requests of a session per second, and those of an account and of all in hand. Runs behind `requireSession`. */
 export function admitViewer({
   registry,
   requestsPerAccount = 256,
   siblings,
   clock = () => performance.now(),
-}: AdmissionOptions): RequestHandler {
+}: Pick<AppDeps, "registry" | "requestsPerAccount" | "siblings"> & { clock?(): number }): RequestHandler {
   const refusals = createRefusals(registry);
   const rates = createTokenBuckets({ name: "session", perSecond, burstSeconds, maxKeys: maxSessions, clock, siblings });
   const inHand = createShares({ ...limitsInHand, perAccount: requestsPerAccount, siblings }, refusals);

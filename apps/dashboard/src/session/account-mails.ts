@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { composeAccountMail, type Mailer } from "@waymark/alerts/mail";
-import type { Allowance, Limit, Limiter } from "@waymark/service/limits";
+import type { Limit, Limiter } from "@waymark/service/limits";
 import type { Logger } from "pino";
 import { keyOf } from "./guesses.js";
 
@@ -23,18 +23,7 @@ const retryMs = 2_000;
 
 type AccountMail = Parameters<typeof composeAccountMail>[0];
 
-export interface AccountMails {
-  /**
-   * Runs a task after the answer, so that neither its time nor its outcome tells who has an account. Beyond 200 waiting tasks
-   * a further one is dropped: its person asks again.
-   */
-  later(task: () => Promise<void>): void;
-  send(to: string, mail: AccountMail): Promise<void>;
-  /** Counts an invitation or a note. @param inviter the inviting account */
-  admit(purpose: "known" | "invite", to: string, inviter?: { accountId: string; isYoung: boolean }): Promise<Allowance>;
-  /** Resolves when no task is left. */
-  idle(): Promise<void>;
-}
+export type AccountMails = ReturnType<typeof createAccountMails>;
 
 interface AccountMailsOptions {
   mailer: Mailer;
@@ -43,14 +32,15 @@ interface AccountMailsOptions {
 }
 
 /** Sends the mails of accounts. A failed attempt is repeated three times. */
-export function createAccountMails({ mailer, openLimiter, log }: AccountMailsOptions): AccountMails {
-  const working = new Set<Promise<void>>();
+export function createAccountMails({ mailer, openLimiter, log }: AccountMailsOptions) {
+  const working = new Set<Promise<unknown>>();
   const perAddress = openLimiter(addressLimit);
   const perAccount = openLimiter(accountLimit);
   const perHour = openLimiter(hourLimit);
   const young = openLimiter(youngLimit);
   return {
-    async admit(purpose, to, inviter) {
+    /** Counts an invitation or a note. @param inviter the inviting account */
+    async admit(purpose: "known" | "invite", to: string, inviter?: { accountId: string; isYoung: boolean }) {
       if (inviter) {
         for (const limiter of inviter.isYoung ? [young, perHour, perAccount] : [perHour, perAccount]) {
           const ofAccount = await limiter.spend(inviter.accountId);
@@ -59,17 +49,21 @@ export function createAccountMails({ mailer, openLimiter, log }: AccountMailsOpt
       }
       return perAddress.spend(keyOf(purpose, to));
     },
-    later(task) {
+    /**
+     * Runs a task after the answer, so that neither its time nor its outcome tells who has an account. Beyond 200 waiting tasks
+     * a further one is dropped: its person asks again.
+     */
+    later(task: () => Promise<void>) {
       if (working.size >= maxWaiting) {
         log.warn("too many mails wait; one was dropped");
         return;
       }
-      const done = task()
+      const done: Promise<unknown> = task()
         .catch((err: unknown) => log.error({ err }, "a mail was not sent"))
         .finally(() => working.delete(done));
       working.add(done);
     },
-    async send(to, mail) {
+    async send(to: string, mail: AccountMail) {
       const message = { to, ...composeAccountMail(mail), idempotencyKey: randomUUID() };
       for (let attempt = 1; ; attempt++) {
         const delivery = await mailer.send(message);
@@ -78,6 +72,7 @@ export function createAccountMails({ mailer, openLimiter, log }: AccountMailsOpt
         await wait(delivery.retryAfterMs ?? retryMs * attempt);
       }
     },
+    /** Resolves when no task is left. */
     async idle() {
       while (working.size > 0) await Promise.all(working);
     },

@@ -10,44 +10,33 @@ const emailLimit = { name: "guess-email", points: 10, windowSeconds };
 const networkLimit = { name: "guess-network", points: 30, windowSeconds };
 const wideNetworkLimit = { name: "guess-wide-network", points: 300, windowSeconds };
 
-export interface GuessesOptions {
-  openLimiter(limit: Limit): Limiter;
-  /** The client's address, by the trusted proxies. */
-  addressOf(request: Request): string;
-}
-
 type GuessKind = "sign-in" | "sign-up" | "forgot" | "link" | "password" | "invite";
 
-interface Admission {
-  /** The client's, as wide as one customer may hold. */
-  network: string;
-  /** Whether the address of mail has a try left. */
-  isAllowed: boolean;
-  retryAfterSeconds: number;
-  /** Gives the try back: it was no guess. */
-  refund(): Promise<void>;
-}
-
-export interface Guesses {
-  /**
-   * Counts a try. Each kind has its own counts.
-   * @throws AppError 429 when the client's network has none left
-   */
-  admit(request: Request, kind: GuessKind, email?: string): Promise<Admission>;
-}
+export type Guesses = ReturnType<typeof createGuesses>;
 
 /** The counts hold no address. */
 export function keyOf(kind: string, text: string): string {
   return `${kind}:${hash("sha256", text, "base64url").slice(0, 22)}`;
 }
 
+interface GuessesOptions {
+  openLimiter(limit: Limit): Limiter;
+  /** The client's address, by the trusted proxies. */
+  addressOf(request: Request): string;
+}
+
 /** Counts guesses of passwords, and mails that strangers can cause. */
-export function createGuesses({ openLimiter, addressOf }: GuessesOptions): Guesses {
+export function createGuesses({ openLimiter, addressOf }: GuessesOptions) {
   const perEmail = openLimiter(emailLimit);
   const perNetwork = openLimiter(networkLimit);
   const perWideNetwork = openLimiter(wideNetworkLimit);
   return {
-    async admit(request, kind, email) {
+    /**
+     * Counts a try. Each kind has its own counts.
+     * @returns whether the address of mail has a try left; the client's network, as wide as one customer may hold
+     * @throws AppError 429 when the client's network has none left
+     */
+    async admit(request: Request, kind: GuessKind, email?: string) {
       const address = addressOf(request);
       const [network, wideNetwork] = [addressKey(address), addressKey(address, 48)];
       const spent = [{ limiter: perNetwork, key: keyOf(kind, network) }];
@@ -63,6 +52,7 @@ export function createGuesses({ openLimiter, addressOf }: GuessesOptions): Guess
         network: wideNetwork,
         isAllowed: ofEmail?.isAllowed ?? true,
         retryAfterSeconds: ofEmail?.resetSeconds ?? 0,
+        /** Gives the try back: it was no guess. */
         refund: async () => void (await Promise.all(spent.map((each) => each.limiter.refund(each.key)))),
       };
     },

@@ -2,36 +2,21 @@ import {
   createSessionCookie,
   createSignUpCookie,
   endSessionOfToken,
-  type Passwords,
   readLink,
   useLink,
 } from "@waymark/accounts/identity";
 import { confirmChannel } from "@waymark/alerts";
 import { AppError } from "@waymark/errors";
 import { pageRoute } from "@waymark/service/http";
-import type pg from "pg";
-import type { Config } from "../config.js";
-import type { Guesses } from "./guesses.js";
-import type { OtherCells } from "./other-cells.js";
+import type { AppDeps } from "../app-deps.js";
 import { type LinkInfo, linkQuery, type UseLinkAnswer, useLinkBody } from "./session.schema.js";
-import type { Sessions } from "./viewer.js";
 
-interface LinkDeps {
-  pool: pg.Pool;
-  config: Pick<Config, "url" | "slots">;
-  passwords: Passwords;
-  guesses: Guesses;
-  otherCells: OtherCells;
-  sessions: Sessions;
-  now(): Date;
-}
-
-export function linkRoutes(deps: LinkDeps) {
+export function linkRoutes(deps: AppDeps) {
   return [getLinkRoute(deps), useLinkRoute(deps)];
 }
 
 /** `GET /link`: for the link's page. Previews of mails may ask for it, so it uses nothing up. */
-function getLinkRoute(deps: LinkDeps) {
+function getLinkRoute(deps: AppDeps) {
   const signUpCookie = createSignUpCookie(deps.config.url);
   return pageRoute({
     method: "get",
@@ -57,7 +42,7 @@ function getLinkRoute(deps: LinkDeps) {
 }
 
 /** `POST /link`: uses a link up and signs in. */
-function useLinkRoute(deps: LinkDeps) {
+function useLinkRoute(deps: AppDeps) {
   const { pool, config, guesses, otherCells, sessions } = deps;
   const cookie = createSessionCookie(config.url);
   const signUpCookie = createSignUpCookie(config.url);

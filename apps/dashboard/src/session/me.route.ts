@@ -4,10 +4,7 @@ import {
   endSession,
   endSessionsOf,
   listSessions,
-  type Passwords,
-  type PersonInAccount,
   passwordProblem,
-  type Role,
   readPassword,
   readViewer,
   renamePerson,
@@ -18,37 +15,22 @@ import { addressOf } from "@waymark/auth";
 import { withTransaction } from "@waymark/database";
 import { AppError, validationError } from "@waymark/errors";
 import { pageRoute } from "@waymark/service/http";
-import type pg from "pg";
 import { z } from "zod";
-import type { Config } from "../config.js";
-import { type Guesses, tooMany } from "./guesses.js";
-import { changeMeBody, changePasswordBody, type SessionList, switchAccountBody } from "./session.schema.js";
-import { type Sessions, viewerOf, viewerRoute } from "./viewer.js";
+import type { AppDeps } from "../app-deps.js";
+import { tooMany } from "./guesses.js";
+import { changeMeBody, changePasswordBody, switchAccountBody } from "./session.schema.js";
+import { type AnswerOf, viewerOf, viewerRoute } from "./viewer.js";
 
-/** The answer of `GET /me`: what every page needs. */
-export interface Me extends PersonInAccount {
-  role: Role;
-  isOperator: boolean;
-  traceApiUrl: string;
-  analyticsApiUrl: string;
-  collectorUrl: string;
-}
-
-interface MeDeps {
-  pool: pg.Pool;
-  config: Pick<Config, "url" | "traceApiUrl" | "analyticsApiUrl" | "collectorUrl">;
-  passwords: Passwords;
-  guesses: Guesses;
-  sessions: Sessions;
-  now(): Date;
-}
+export type Me = AnswerOf<typeof meRoutes, "get /me">;
+export type SessionList = AnswerOf<typeof sessionRoutes, "get /me/sessions">;
 
 /** The person's own name, password, accounts and sessions. */
-export function meRoutes(deps: MeDeps) {
+export function meRoutes(deps: AppDeps) {
   const { pool, config, sessions } = deps;
   return [
+    /** What every page needs. */
     viewerRoute("get", "/me", {
-      async handle({ viewer: { role, isOperator, ...viewer } }): Promise<Me> {
+      async handle({ viewer: { role, isOperator, ...viewer } }) {
         const found = await readViewer(pool, viewer);
         if (!found) throw new AppError("not_signed_in");
         const { traceApiUrl, analyticsApiUrl } = config;
@@ -69,22 +51,19 @@ export function meRoutes(deps: MeDeps) {
       },
     }),
     ...sessionRoutes(deps),
-  ];
+  ] as const;
 }
 
-function sessionRoutes({ pool, sessions, now }: MeDeps) {
+function sessionRoutes({ pool, sessions, now }: AppDeps) {
   return [
+    /** Latest first. */
     viewerRoute("get", "/me/sessions", {
-      async handle({ viewer: { personId, sessionId } }): Promise<SessionList> {
+      async handle({ viewer: { personId, sessionId } }) {
         const rows = await listSessions(pool, personId, now());
-        const listed = rows.map(({ id, client, createdAt, seenAt }) => ({
-          id,
-          client: describeClient(client ?? ""),
-          createdAt: createdAt.toISOString(),
-          seenAt: seenAt.toISOString(),
-          isCurrent: id === sessionId,
-        }));
-        return { sessions: listed };
+        const sessions = rows.map(({ client, ...row }) => {
+          return { ...row, client: describeClient(client ?? ""), isCurrent: row.id === sessionId };
+        });
+        return { sessions };
       },
     }),
     /** All but this one. */
@@ -105,7 +84,7 @@ function sessionRoutes({ pool, sessions, now }: MeDeps) {
 }
 
 /** Every session ends, and this browser gets a new one. */
-function changePasswordRoute({ pool, config, passwords, guesses, sessions, now }: MeDeps) {
+function changePasswordRoute({ pool, config, passwords, guesses, sessions, now }: AppDeps) {
   const cookie = createSessionCookie(config.url);
   return pageRoute({
     method: "post",

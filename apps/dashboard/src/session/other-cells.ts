@@ -7,7 +7,7 @@ const passedOn = "X-Waymark-Cell";
 /** Then a cell counts as away. */
 const timeoutMs = 3_000;
 
-export interface OtherCellsOptions {
+interface OtherCellsOptions {
   /** The other cells' dashboards, at their own addresses. */
   urls: readonly string[];
   /** The client's address, by the trusted proxies. */
@@ -23,19 +23,17 @@ interface Question {
   body?: object;
 }
 
-/** The dashboards of the other cells. Who signs in has no slot yet, so the proxy cannot know the cell. */
-export interface OtherCells {
-  /**
-   * Asks all of them at once, as the client does. The first in order that says yes answers; undefined if none does, or if the
-   * request came from one of them.
-   * @throws AppError 503 if one that is away could have said yes
-   */
-  ask(question: Question): Promise<Answer | undefined>;
-}
+export type OtherCells = ReturnType<typeof createOtherCells>;
 
-export function createOtherCells({ urls, addressOf }: OtherCellsOptions): OtherCells {
+/** The dashboards of the other cells. Who signs in has no slot yet, so the proxy cannot know the cell. */
+export function createOtherCells({ urls, addressOf }: OtherCellsOptions) {
   return {
-    async ask({ request, method, path, body }) {
+    /**
+     * Asks all of them at once, as the client does. The first in order that says yes answers; undefined if none does, or if the
+     * request came from one of them.
+     * @throws AppError 503 if one that is away could have said yes
+     */
+    async ask({ request, method, path, body }: Question): Promise<Answer | undefined> {
       if (urls.length === 0 || request.get(passedOn) !== undefined) return undefined;
       const headers: Record<string, string> = {
         [passedOn]: "1",

@@ -85,18 +85,3 @@ export type ChangePasswordBody = z.input<typeof changePasswordBody>;
 /** The body of `POST /me/account`: moves the session to another account of the person. */
 export const switchAccountBody = z.strictObject({ accountId: z.uuid() });
 export type SwitchAccountBody = z.input<typeof switchAccountBody>;
-
-/** An element of `GET /me/sessions`, latest first. `DELETE /me/sessions/:session_id` ends one, `DELETE /me/sessions` the others. */
-interface ListedSession {
-  id: string;
-  /** The browser and system in words, such as "Firefox on Linux". */
-  client: string;
-  createdAt: string;
-  seenAt: string;
-  isCurrent: boolean;
-}
-
-/** The answer of `GET /me/sessions`. */
-export interface SessionList {
-  sessions: ListedSession[];
-}

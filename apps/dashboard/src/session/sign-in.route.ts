@@ -1,7 +1,7 @@
 import {
   browserProofOf,
-  type CheckPassword,
   createLink,
+  createPasswordCheck,
   createSessionCookie,
   createSignUpCookie,
   createToken,
@@ -12,18 +12,13 @@ import {
   homeAccountOf,
   linkUrl,
   type NewLink,
-  type Passwords,
   passwordProblem,
   startSession,
 } from "@waymark/accounts/identity";
 import { AppError, validationError } from "@waymark/errors";
 import { pageRoute } from "@waymark/service/http";
 import type { Request } from "express";
-import type pg from "pg";
-import type { Config } from "../config.js";
-import type { AccountMails } from "./account-mails.js";
-import type { Guesses } from "./guesses.js";
-import type { OtherCells } from "./other-cells.js";
+import type { AppDeps } from "../app-deps.js";
 import {
   type EntryOptions,
   forgotBody,
@@ -32,22 +27,9 @@ import {
   signInBody,
   signUpBody,
 } from "./session.schema.js";
-import type { Sessions } from "./viewer.js";
-
-interface SignInDeps {
-  pool: pg.Pool;
-  config: Pick<Config, "url" | "signUp">;
-  checkPassword: CheckPassword;
-  passwords: Passwords;
-  guesses: Guesses;
-  otherCells: OtherCells;
-  mails: AccountMails;
-  sessions: Sessions;
-  now(): Date;
-}
 
 /** The ways to a session, and out of one. */
-export function signInRoutes(deps: SignInDeps) {
+export function signInRoutes(deps: AppDeps) {
   const { config } = deps;
   const options = pageRoute({
     method: "get",
@@ -62,8 +44,9 @@ export function signInRoutes(deps: SignInDeps) {
  * answer of a wrong one: guessing goes nowhere, and nobody locks another person out. What is wrong here may be right in another
  * cell, which counts its guesses itself.
  */
-function signInRoute(deps: SignInDeps) {
-  const { pool, config, checkPassword, guesses, otherCells, mails, now } = deps;
+function signInRoute(deps: AppDeps) {
+  const { pool, config, guesses, otherCells, mails, now } = deps;
+  const checkPassword = createPasswordCheck(deps);
   const cookie = createSessionCookie(config.url);
   return pageRoute({
     method: "post",
@@ -97,7 +80,7 @@ function signInRoute(deps: SignInDeps) {
 }
 
 /** `POST /sign-out`. Without a session it only removes the cookie. */
-function signOutRoute({ pool, config, sessions }: SignInDeps) {
+function signOutRoute({ pool, config, sessions }: AppDeps) {
   const cookie = createSessionCookie(config.url);
   return pageRoute({
     method: "post",
@@ -121,7 +104,7 @@ const mailed = { status: 202, body: { isMailed: true } satisfies MailedAnswer };
  * are the same for both. The browser keeps a proof: elsewhere the link asks for a password anew, since the one given here may be
  * that of a stranger.
  */
-function signUpRoute(deps: SignInDeps) {
+function signUpRoute(deps: AppDeps) {
   const { pool, config, passwords, guesses, mails } = deps;
   const cookie = createSignUpCookie(config.url);
   const mail = async (signUp: { name: string; email: string; passwordHash: string; token: string }) => {
@@ -148,7 +131,7 @@ function signUpRoute(deps: SignInDeps) {
 }
 
 /** `POST /forgot`: mails a link to a known address; each cell to those that it knows. */
-function forgotRoute(deps: SignInDeps) {
+function forgotRoute(deps: AppDeps) {
   const { pool, guesses, otherCells, mails } = deps;
   const mail = async (email: string, request: Request) => {
     const person = await findPersonByEmail(pool, email);
@@ -170,7 +153,7 @@ function forgotRoute(deps: SignInDeps) {
 type MailedLink = Omit<NewLink, "now" | "purpose"> & { purpose: "verify" | "reset" | "sign_in" };
 
 /** Mails a link, unless the address has ten of the purpose that still work: nobody fills a mailbox, or locks anybody out. */
-async function mailLink({ pool, config, mails, now }: SignInDeps, given: MailedLink): Promise<void> {
+async function mailLink({ pool, config, mails, now }: AppDeps, given: MailedLink): Promise<void> {
   const link = { ...given, now: now() };
   if (await hasEnoughLinks(pool, link)) return;
   const { token, expiresAt } = await createLink(pool, link);

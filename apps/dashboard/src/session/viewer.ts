@@ -31,23 +31,50 @@ export function requireOwner(viewer: Viewer): Viewer {
   return viewer;
 }
 
+/** What the browser gets of a value: JSON has times as texts. */
+type Json<Value> = Value extends Date
+  ? string
+  : Value extends object
+    ? { [Name in keyof Value]: Json<Value[Name]> }
+    : Value;
+
+/** A route whose type says what it answers. Only the type checker sees `answered`. */
+interface Answering<Id extends string, Answer> extends Route {
+  readonly answered: { id: Id; body: Json<Answer> };
+}
+
+/**
+ * The answer of one of the routes that a function makes, such as `"get /keys"`. A list with other routes among them needs
+ * `as const`: it would else be one of `Route`.
+ */
+export type AnswerOf<Routes extends (deps: never) => readonly Route[], Id extends string> = Extract<
+  ReturnType<Routes>[number],
+  { answered: { id: Id } }
+>["answered"]["body"];
+
 type PageSpec<Query extends z.ZodType, Body extends z.ZodType> = Parameters<typeof pageRoute<Query, Body>>[0];
 
-interface ViewerSpec<Query extends z.ZodType, Body extends z.ZodType> {
+interface ViewerSpec<Query extends z.ZodType, Body extends z.ZodType, Answer> {
   query?: Query;
   body?: Body;
   /** 200 without it. */
   status?: 200 | 201;
   /** Returns the object to answer; `{}` without one. */
-  handle(input: Parameters<PageSpec<Query, Body>["handle"]>[0] & { viewer: Viewer }): Promise<unknown>;
+  handle(input: Parameters<PageSpec<Query, Body>["handle"]>[0] & { viewer: Viewer }): Promise<Answer>;
 }
 
 function routeFor(find: (response: Response) => Viewer) {
-  return <Query extends z.ZodType = z.ZodUnknown, Body extends z.ZodType = z.ZodUnknown>(
-    method: Route["method"],
-    path: string,
-    { status = 200, handle, ...schemas }: ViewerSpec<Query, Body>,
-  ): Route =>
+  return <
+    Method extends Route["method"],
+    Path extends string,
+    Answer,
+    Query extends z.ZodType = z.ZodUnknown,
+    Body extends z.ZodType = z.ZodUnknown,
+  >(
+    method: Method,
+    path: Path,
+    { status = 200, handle, ...schemas }: ViewerSpec<Query, Body, Answer>,
+  ) =>
     pageRoute<Query, Body>({
       method,
       path,
@@ -56,7 +83,7 @@ function routeFor(find: (response: Response) => Viewer) {
         const body = await handle({ ...input, viewer: find(input.response) });
         return { status, body: body ?? {} };
       },
-    });
+    }) as Answering<`${Method} ${Path}`, Answer>;
 }
 
 /** A route for everybody with a session. */

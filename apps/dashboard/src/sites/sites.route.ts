@@ -10,33 +10,17 @@ import {
 import { recordAudit } from "@waymark/accounts/identity";
 import { isUuid, withTransaction } from "@waymark/database";
 import { AppError } from "@waymark/errors";
-import type { Limiter } from "@waymark/service/limits";
 import type pg from "pg";
 import { z } from "zod";
 import { answerAccountErrors } from "../account-errors.js";
+import type { AppDeps } from "../app-deps.js";
 import { tooMany } from "../session/guesses.js";
-import { ownerRoute, viewerRoute } from "../session/viewer.js";
-import { findProof, type ProofAnswer, type ProofNetwork, type SiteProof } from "./find-proof.js";
+import { type AnswerOf, ownerRoute, viewerRoute } from "../session/viewer.js";
+import { findProof, type ProofAnswer, type SiteProof } from "./find-proof.js";
 import { isDomainFree } from "./is-domain-free.query.js";
 
-/** The answer of `GET /sites`, oldest first. */
-export interface SiteList {
-  sites: ListedSite[];
-}
-
-export interface ListedSite {
-  id: string;
-  domain: string;
-  name: string;
-  createdAt: string;
-  /** The first and last UTC day with visits or custom events; null while none arrived. */
-  firstDay: string | null;
-  lastDay: string | null;
-  /** The site gets no events: another account claims the domain, too, and this one has not proven it. */
-  isWaiting: boolean;
-  /** What proves the domain; null once that is done, or the operator vouches for it. */
-  proof: SiteProof | null;
-}
+export type SiteList = AnswerOf<typeof siteRoutes, "get /sites">;
+export type ListedSite = SiteList["sites"][number];
 
 const name = z.string().trim().min(1, "Give the site a name").max(200, "Must have at most 200 characters");
 
@@ -53,30 +37,24 @@ export const proofLimit = { name: "site-proof", points: 20, windowSeconds: 600 }
 /** Checks running at once, over all accounts; each takes five seconds at most. */
 const maxRunning = 20;
 
-export interface SiteDeps {
-  pool: pg.Pool;
-  proofs: { limiter: Pick<Limiter, "spend">; network: ProofNetwork };
-}
-
-export function siteRoutes(deps: SiteDeps) {
+export function siteRoutes(deps: AppDeps) {
   const { pool } = deps;
   return [
+    /** Oldest first. */
     viewerRoute("get", "/sites", {
-      async handle({ viewer }): Promise<SiteList> {
-        return { sites: (await readSites(pool, viewer.accountId)).map(presentSite) };
-      },
+      handle: async ({ viewer }) => ({ sites: (await readSites(pool, viewer.accountId)).map(presentSite) }),
     }),
     viewerRoute("post", "/sites", {
       body: createSiteBody,
       status: 201,
-      async handle({ viewer: { accountId }, body }): Promise<ListedSite> {
+      async handle({ viewer: { accountId }, body }) {
         const { site } = await answerAccountErrors(createSite(pool, { accountId, ...body, whenTaken: "wait" }));
         return presentSite(await requireOwnSite(pool, accountId, site.id));
       },
     }),
     viewerRoute("patch", "/sites/:id", {
       body: z.strictObject({ name }),
-      async handle({ viewer: { accountId }, params, body }): Promise<ListedSite> {
+      async handle({ viewer: { accountId }, params, body }) {
         const siteId = params["id"] ?? "";
         await answerAccountErrors(renameSite(pool, { accountId, siteId, name: body.name }));
         return presentSite(await requireOwnSite(pool, accountId, siteId));
@@ -97,7 +75,7 @@ export function siteRoutes(deps: SiteDeps) {
 }
 
 /** An owner's, since it takes the domain from another account. */
-function proveSiteRoute({ pool, proofs }: SiteDeps) {
+function proveSiteRoute({ pool, proofs }: AppDeps) {
   let running = 0;
   return ownerRoute("post", "/sites/:id/proof", {
     async handle({ viewer: { accountId, personId }, params }): Promise<ProofAnswer> {
@@ -148,10 +126,9 @@ function proofOf({ domain, proofToken }: Pick<SiteState, "domain" | "proofToken"
   };
 }
 
-function presentSite(site: SiteState): ListedSite {
-  const { id, domain, name, createdAt, firstDay, lastDay, isProven, isSettled } = site;
-  const proof = isSettled ? null : proofOf(site);
-  return { id, domain, name, createdAt: createdAt.toISOString(), firstDay, lastDay, isWaiting: !isProven, proof };
+/** A site that waits gets no events; its proof is null once the domain is proven, or the operator vouches for it. */
+function presentSite({ isProven, isSettled, proofToken, ...site }: SiteState) {
+  return { ...site, isWaiting: !isProven, proof: isSettled ? null : proofOf({ ...site, proofToken }) };
 }
 
 /** @throws AppError 404 for an unknown id and for another account's site */

@@ -2,8 +2,6 @@ import { validationError } from "@waymark/errors";
 import { type Answer, pageRoute } from "@waymark/service/http";
 import { type ListName, listNames } from "@waymark/web-stats/lists";
 import {
-  type Coverage,
-  type CustomEvent,
   checkRange,
   comparisons,
   createOverviewReader,
@@ -30,7 +28,7 @@ import {
   writeCsv,
 } from "@waymark/web-stats/statistics";
 import { z } from "zod";
-import { type Viewer, viewerOf, viewerRoute } from "../session/viewer.js";
+import { type AnswerOf, type Viewer, viewerOf, viewerRoute } from "../session/viewer.js";
 
 /** The query parameters of `GET /sites/:id/stats`. */
 const siteStatsQuery = z
@@ -55,33 +53,19 @@ export type SiteStats = Statistics & {
   overview: Overview;
 };
 
-/** The answer of `GET /sites/:id/events`: the API's members and the site. */
-export interface SiteEvents {
-  range: string;
-  from?: string;
-  to?: string;
-  site: Site;
-  days: { first: string; last: string };
-  now: string;
-  events: CustomEvent[];
-  coverage?: Coverage;
-}
-
-/** The answer of `GET /sites/:id/realtime`. */
-export interface SiteRealtime {
-  since: string;
-  visitors: number;
-}
+export type SiteEvents = AnswerOf<typeof statisticsRoutes, "get /sites/:id/events">;
+export type SiteRealtime = AnswerOf<typeof statisticsRoutes, "get /sites/:id/realtime">;
 
 export function statisticsRoutes(deps: StatisticsDeps) {
   return [
     getStatsRoute(deps),
+    /** The API's members and the site. */
     viewerRoute("get", "/sites/:id/events", {
       query: rangeQuery,
       handle(input) {
         const now = deps.now();
         const { asked, ...days } = resolveRange(input.query, now);
-        return readOwnSite(deps, input.viewer, input, async (site, filtering): Promise<SiteEvents> => {
+        return readOwnSite(deps, input.viewer, input, async (site, filtering) => {
           const figures = await readInTime(asked, readEvents(deps.pool, { siteId: site.id, days, filtering }));
           return { ...asked, site, days, now: now.toISOString(), ...figures };
         });
@@ -89,12 +73,12 @@ export function statisticsRoutes(deps: StatisticsDeps) {
     }),
     viewerRoute("get", "/sites/:id/realtime", {
       query: z.object({ filters: filtersParameter }),
-      handle: (input): Promise<SiteRealtime> =>
+      handle: (input) =>
         readOwnSite(deps, input.viewer, input, ({ id: siteId }, filtering) =>
           readRealtime(deps.pool, { siteId, now: deps.now(), filtering }),
         ),
     }),
-  ];
+  ] as const;
 }
 
 type Query = z.output<typeof siteStatsQuery>;

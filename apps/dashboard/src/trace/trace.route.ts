@@ -14,18 +14,12 @@ import {
   readSpan,
 } from "@waymark/traces";
 import type { Request } from "express";
-import type pg from "pg";
-import type { Registry } from "prom-client";
 import { z } from "zod";
+import type { AppDeps } from "../app-deps.js";
 import { viewerOf } from "../session/viewer.js";
 import { shareStatements } from "../traces/share-statements.js";
 
-interface Deps {
-  pool: pg.Pool;
-  registry: Registry;
-}
-
-export function traceRoutes(deps: Deps) {
+export function traceRoutes(deps: AppDeps) {
   return [getOutlineRoute(deps), getSpanRoute(deps), getContentRoute(deps), exportTraceRoute(deps)];
 }
 
@@ -50,7 +44,7 @@ const outlineLimits = {
 };
 
 /** `GET /traces/:id/outline`: the trace and a page of its spans without contents, or what changed of them. */
-function getOutlineRoute({ pool, registry }: Deps) {
+function getOutlineRoute({ pool, registry }: AppDeps) {
   const shares = createWorkShares(outlineLimits, createRefusals(registry));
   return pageRoute({
     method: "get",
@@ -70,7 +64,7 @@ function getOutlineRoute({ pool, registry }: Deps) {
 }
 
 /** `GET /traces/:id/spans/:span_id`: a span's contents as the texts that were sent. */
-function getSpanRoute({ pool }: Deps) {
+function getSpanRoute({ pool }: AppDeps) {
   return pageRoute({
     method: "get",
     path: "/traces/:id/spans/:span_id",
@@ -96,7 +90,7 @@ const downloadLimits = {
 };
 
 /** `GET /traces/:id/spans/:span_id/:content`: one part of a span's contents, the bytes that were sent, as a download. */
-function getContentRoute({ pool, registry }: Deps) {
+function getContentRoute({ pool, registry }: AppDeps) {
   const downloads = createShares(downloadLimits, createRefusals(registry));
   return pageRoute({
     method: "get",
@@ -120,7 +114,7 @@ function getContentRoute({ pool, registry }: Deps) {
 }
 
 /** `GET /traces/:id/export`: the trace API's answer as a download. */
-function exportTraceRoute({ pool, registry }: Deps) {
+function exportTraceRoute({ pool, registry }: AppDeps) {
   const { readTrace } = createTraceReader({
     pool,
     createGroupCommit: shareStatements(registry),

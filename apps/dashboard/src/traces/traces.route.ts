@@ -17,10 +17,9 @@ import {
   tracesToFind,
 } from "@waymark/traces";
 import type pg from "pg";
-import type { Logger } from "pino";
-import type { Registry } from "prom-client";
 import { z } from "zod";
-import { ownerRoute, viewerRoute } from "../session/viewer.js";
+import type { AppDeps } from "../app-deps.js";
+import { type AnswerOf, ownerRoute, viewerRoute } from "../session/viewer.js";
 import { shareStatements } from "./share-statements.js";
 
 /** A row of the list: the API's, and what the page shows beside it. */
@@ -31,34 +30,10 @@ export interface TraceRow extends ListedTrace {
   isMailed: boolean;
 }
 
-/** The answer of `GET /traces`: its query is the API's. */
-export interface TraceList {
-  traces: TraceRow[];
-  nextCursor: string | null;
-}
-
-/** The answer of `GET /traces/changes`. */
-export interface TraceChangesAnswer {
-  /** `since` of the next request. */
-  at: string;
-  /** Traces above `after`, newest first. */
-  created: TraceRow[];
-  /** Whether there are more of them. */
-  hasMore: boolean;
-  changed: TraceRow[];
-  /** Ids without a trace. */
-  gone: string[];
-}
-
-/** The answer of `GET /traces/agents`: ids of agents, for the filter. */
-export interface AgentNames {
-  agents: string[];
-}
-
-/** The answer of `GET /traces/otel/:otel_trace_id`. */
-export interface FoundTrace {
-  id: string;
-}
+export type TraceList = AnswerOf<typeof traceListRoutes, "get /traces">;
+export type TraceChangesAnswer = AnswerOf<typeof traceListRoutes, "get /traces/changes">;
+export type AgentNames = AnswerOf<typeof traceListRoutes, "get /traces/agents">;
+export type FoundTrace = AnswerOf<typeof traceListRoutes, "get /traces/otel/:otel_trace_id">;
 
 const idSchema = z.string().refine(isUuid, "Must be the id of a trace").toLowerCase();
 
@@ -76,7 +51,7 @@ const changesQuery = z.object({
     .optional(),
 });
 
-export function traceListRoutes({ pool, registry, log }: { pool: pg.Pool; registry: Registry; log: Logger }) {
+export function traceListRoutes({ pool, registry, log }: AppDeps) {
   const statements = { pool, createGroupCommit: shareStatements(registry) };
   const readPage = createTracePageReader(statements);
   const deleteTrace = createTraceDeleter({ ...statements, log });
@@ -84,16 +59,16 @@ export function traceListRoutes({ pool, registry, log }: { pool: pg.Pool; regist
     /** The API's list with its query and cursor, and the rows' errors and mails. */
     viewerRoute("get", "/traces", {
       query: traceQuerySchema,
-      async handle({ viewer: { accountId }, query }): Promise<TraceList> {
+      async handle({ viewer: { accountId }, query }) {
         const page = presentTracePage(await readPage(tracesToFind(accountId, query)));
         const [traces = []] = await addNotes(pool, accountId, [page.traces]);
         return { traces, nextCursor: page.next_cursor };
       },
     }),
-    /** New traces, and changes of those on the screen. Probes of primary keys only. */
+    /** New traces, and changes of those on the screen; `at` is `since` of the next request. Probes of primary keys only. */
     viewerRoute("get", "/traces/changes", {
       query: changesQuery,
-      async handle({ viewer: { accountId }, query }): Promise<TraceChangesAnswer> {
+      async handle({ viewer: { accountId }, query }) {
         const { at, has_more, gone, ...lists } = await readChanges(pool, { accountId, ...query });
         const [created = [], changed = []] = await addNotes(pool, accountId, [lists.created, lists.changed]);
         return { at, created, hasMore: has_more, changed, gone };
@@ -101,11 +76,11 @@ export function traceListRoutes({ pool, registry, log }: { pool: pg.Pool; regist
     }),
     /** The agents to choose from, without figures. */
     viewerRoute("get", "/traces/agents", {
-      handle: async ({ viewer }): Promise<AgentNames> => ({ agents: await listAgentNames(pool, viewer.accountId) }),
+      handle: async ({ viewer }) => ({ agents: await listAgentNames(pool, viewer.accountId) }),
     }),
     /** The trace with an id of OpenTelemetry, 32 hexadecimal digits. */
     viewerRoute("get", "/traces/otel/:otel_trace_id", {
-      async handle({ viewer, params }): Promise<FoundTrace> {
+      async handle({ viewer, params }) {
         const digits = params["otel_trace_id"] ?? "";
         const id = /^[0-9a-f]{32}$/i.test(digits) ? await findOtelTrace(pool, viewer.accountId, digits) : undefined;
         if (id === undefined) throw new AppError("trace_not_found");

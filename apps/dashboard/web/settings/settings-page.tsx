@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
-import type { Me } from "../../src/session/me.route.js";
-import type { ChangePasswordBody, SessionList } from "../../src/session/session.schema.js";
+import type { Me, SessionList } from "../../src/session/me.route.js";
+import type { ChangePasswordBody } from "../../src/session/session.schema.js";
 import { api } from "../data/api.js";
 import { useAction, useMe, useQuery } from "../data/query.js";
 import { NewPasswordField, PasswordOwner } from "../session/entry-parts.js";

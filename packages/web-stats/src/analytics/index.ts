@@ -16,6 +16,6 @@ export {
 export { keepVisitorDays, purgeEvents } from "./maintenance/event-retention.query.js";
 export { RebuildRunningError, rebuildRollups } from "./maintenance/rebuild-rollups.js";
 export type { Difference } from "./maintenance/rebuild-rollups.query.js";
-export { createPartitions, lockSites, type Partitions } from "./recording/record-events.query.js";
+export { createPartitions, lockSites } from "./recording/record-events.query.js";
 export { eventBounds, type PropertyValue, type Revenue, readProperties, readRevenue } from "./recording/site-event.js";
 export { purgeSalts } from "./visitors/hash-visitor.js";

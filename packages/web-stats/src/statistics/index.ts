@@ -15,14 +15,7 @@ export {
   listFunnels,
   listGoals,
 } from "./goals/goals.query.js";
-export {
-  type FunnelFigures,
-  funnelFigures,
-  type GoalFigures,
-  goalFigures,
-  readFunnel,
-  readGoals,
-} from "./goals/read-goals.js";
+export { funnelFigures, goalFigures, readFunnel, readGoals } from "./goals/read-goals.js";
 export { csvType, type ListAnswer, writeCsv } from "./list-rows.js";
 export { type AskedMetric, askedNames, engagementNames, type Metric, metricNames } from "./metrics.js";
 export {
@@ -60,5 +53,5 @@ export {
 } from "./read-statistics.js";
 export { readRealtime, realtimeMinutes } from "./realtime.query.js";
 export { listSites, requireSite, type Site } from "./sites.query.js";
-export { type Coverage, readCoverage } from "./statistics.query.js";
+export { readCoverage } from "./statistics.query.js";
 export { createReadShares } from "./work.js";
