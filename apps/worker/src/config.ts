@@ -10,13 +10,9 @@ import {
 } from "@waymark/service";
 import { networksVariable } from "@waymark/service/fields";
 
-/** The worker's configuration; the table in the root README explains each variable. */
 export type Config = ReturnType<typeof loadConfig>;
 
-/**
- * Reads the configuration.
- * @throws ConfigError naming every missing or wrong variable
- */
+/** @throws ConfigError naming every missing or wrong variable */
 export function loadConfig(env: NodeJS.ProcessEnv) {
   const read = readEnv(env, {
     ...commonVariables,

@@ -19,7 +19,6 @@ interface AllDeps extends JobDeps {
   dashboardUrl: string;
   limits: MailLimits;
   sweepIntervalMs: number;
-  /** The private networks that channels may be in. */
   webhookNetworks: Networks;
   eventRetentionMonths: number | undefined;
   /** Undefined: stale traces stay running. */

@@ -1,3 +1,5 @@
+import type { Queryable } from "@waymark/database";
+import { AppError } from "@waymark/errors";
 import { type Plan, planIds, planOf } from "@waymark/plan";
 
 /** The primary key of the table `alert`, and the payload of the job for its mail. */
@@ -66,4 +68,11 @@ export function insertAlertsSql(changed: string): string {
       AND NOT EXISTS (SELECT FROM counted c WHERE c.account_id = t.account_id AND c.trace_id = t.id)
     RETURNING account_id, id
   )`;
+}
+
+/** A probe of `account_pkey`. @throws AppError 400 for an account without alerts */
+export async function requirePlan(client: Queryable, accountId: string, what: "Channels" | "Rules"): Promise<void> {
+  const sql = "SELECT FROM account WHERE id = $1 AND plan = ANY ($2)";
+  const { rowCount } = await client.query(sql, [accountId, plansWithAlerts]);
+  if (rowCount !== 1) throw new AppError("validation_failed", { details: { reason: `${what} need the Pro plan.` } });
 }

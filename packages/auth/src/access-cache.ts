@@ -15,7 +15,6 @@ interface AccessCacheOptions<Value> {
   maxEntries: number;
   now(): number;
   log: Logger;
-  /** The log's sentence once the listener is down. */
   deafness: string;
 }
 

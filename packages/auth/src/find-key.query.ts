@@ -2,7 +2,6 @@ import type { PlanId } from "@waymark/plan";
 import type pg from "pg";
 import type { KeyService } from "./api-key.js";
 
-/** The account and key of a request. */
 export interface Principal {
   readonly accountId: string;
   readonly keyId: string;

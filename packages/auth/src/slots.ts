@@ -24,7 +24,6 @@ export function parseSlots(text: string): Slots | undefined {
   return slots;
 }
 
-/** Draws a slot for a new account. */
 export function drawSlot(slots: Slots = allSlots): string {
   return [...slots][randomInt(slots.size)] ?? firstSlot;
 }

@@ -35,11 +35,12 @@ export {
   rolePasswordVariables,
   roleUrl,
 } from "./roles.js";
-export { type TextTimes, textTimes } from "./text-times.js";
 export {
   inOwnTransaction,
   inTransaction,
   type Queryable,
+  type TextTimes,
+  textTimes,
   tryTransaction,
   withConnection,
   withTransaction,

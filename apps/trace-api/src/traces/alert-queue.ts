@@ -20,7 +20,6 @@ const maxAlertsTogether = 500;
 const maxIdleMs = 2_000;
 
 export interface AlertQueueDeps {
-  /** Takes alerts by one addition; rejects if it refuses them. */
   queue: { add(alerts: readonly AlertKey[]): Promise<void> };
   registry: Registry;
   log: Logger;

@@ -24,7 +24,6 @@ export function createKeepEvents(deps: KeepEventsDeps): () => Promise<void> {
   };
 }
 
-/** The first day of the UTC month so many months from a time, `YYYY-MM-01`. */
 function monthOf(time: Date, months: number): string {
   return new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + months, 1)).toISOString().slice(0, 10);
 }

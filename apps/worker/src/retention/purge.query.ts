@@ -111,7 +111,6 @@ const tables = {
 type Table = keyof typeof tables;
 const tableNames = Object.keys(tables) as Table[];
 
-/** Removed rows by table. */
 export type Purged = Record<Table, number>;
 
 export function nothingPurged(): Purged {
@@ -119,13 +118,10 @@ export function nothingPurged(): Purged {
 }
 
 interface AccountBounds {
-  /** Traces and settled alerts with lower ids go. */
   traceId: string;
   /** Spans of traces with lower ids go, one by one. */
   spanTraceId: string;
-  /** Entries of the record with lower ids go. */
   entryId: string;
-  /** Keys revoked or ended earlier go. */
   endedBefore: Date;
   /** Daily sums of tokens and cost go by their day. */
   summedBefore: Date;

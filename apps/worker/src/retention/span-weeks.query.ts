@@ -13,7 +13,6 @@ const findMissingSql = `
 
 const ensureSql = "SELECT ensure_span_partition($1)";
 
-/** The partitions of spans below an id. */
 const listPastSql = "SELECT name FROM span_partition WHERE until <= $1 ORDER BY until";
 
 const dropSql = "SELECT drop_span_partition($1)";

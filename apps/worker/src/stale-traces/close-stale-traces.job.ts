@@ -6,7 +6,6 @@ import { closeStaleTraces, findQuietTraces, firstKey, type TraceKey } from "./cl
 
 interface StaleTracesDeps extends Omit<JobDeps, "now"> {
   queue: { add(alerts: readonly AlertKey[]): Promise<void> };
-  /** Closes running traces with an older last write. */
   staleAfterMs: number;
 }
 

@@ -3,7 +3,6 @@ import { smallestUuid } from "@waymark/database";
 import { setStatusChangeSql } from "@waymark/traces";
 import type pg from "pg";
 
-/** Names a trace, and a position in the order of all traces. */
 export interface TraceKey {
   accountId: string;
   traceId: string;
@@ -12,7 +11,6 @@ export interface TraceKey {
 /** Running traces to read, and to lock, in one statement at most. */
 const pageRows = 500;
 
-/** Before every trace. */
 export const firstKey: TraceKey = { accountId: smallestUuid, traceId: smallestUuid };
 
 /** A page of the running traces along `trace_running_idx`, and for each whether its own row was last written $3 ms ago. */
@@ -83,11 +81,7 @@ const closeStaleTracesSql = `
   ), ${insertAlertsSql("closed")}
   SELECT (SELECT count(*)::int FROM closed), a.account_id, a.id FROM (VALUES (1)) AS always LEFT JOIN new_alerts a ON true`;
 
-/**
- * Closes the traces if they are stale indeed.
- * @param staleAfterMs the age of a stale trace's last write
- * @returns how many it closed, and their new alerts
- */
+/** Closes the traces if they are stale indeed. @returns how many it closed, and their new alerts */
 export async function closeStaleTraces(
   pool: pg.Pool,
   { traces, staleAfterMs, uuid }: { traces: readonly TraceKey[]; staleAfterMs: number; uuid: () => string },

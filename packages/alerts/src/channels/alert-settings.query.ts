@@ -1,3 +1,4 @@
+import type { Queryable } from "@waymark/database";
 import { AppError, validationError } from "@waymark/errors";
 import type pg from "pg";
 
@@ -55,4 +56,16 @@ export async function changeAlertSettings(
   const { rows } = await transaction.query<AlertSettings>(changeSql, [accountId, mode, windowSeconds ?? null]);
   if (!rows[0]) throw new AppError("not_found");
   return rows[0];
+}
+
+/** @param sql selects what the account has. @throws AppError 409 where that is the limit or more */
+export async function requireRoom(
+  client: Queryable,
+  sql: string,
+  values: readonly string[],
+  { limit, what }: { limit: number; what: string },
+): Promise<void> {
+  const { rowCount } = await client.query(sql, [...values]);
+  if ((rowCount ?? 0) < limit) return;
+  throw new AppError("account_full", { details: { limit, reason: `An account has at most ${limit} ${what}.` } });
 }

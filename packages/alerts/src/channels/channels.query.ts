@@ -1,8 +1,8 @@
 import { createUuidV7, isUuid, textTimes, withTransaction } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import type pg from "pg";
-import { requirePlan, requireRoom } from "../require-room.js";
-import { openRouting } from "./alert-settings.query.js";
+import { requirePlan } from "../alert-rule.js";
+import { openRouting, requireRoom } from "./alert-settings.query.js";
 import { type ChannelInput, createSecret, maxChannelsPerAccount, readChannel } from "./channel.js";
 import { deliveryIdOf } from "./claim-delivery.query.js";
 import { type ChannelKind, kinds, maskAddress } from "./kinds.js";

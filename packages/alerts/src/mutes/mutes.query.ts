@@ -1,8 +1,7 @@
 import { isUuid, type Queryable, textTimes, withTransaction } from "@waymark/database";
 import { AppError, validationError } from "@waymark/errors";
 import type pg from "pg";
-import { openRouting } from "../channels/alert-settings.query.js";
-import { requireRoom } from "../require-room.js";
+import { openRouting, requireRoom } from "../channels/alert-settings.query.js";
 
 const maxMutesPerAccount = 1_000;
 

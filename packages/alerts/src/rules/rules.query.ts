@@ -2,7 +2,8 @@ import { createUuidV7, isUuid, type TextTimes, textTimes, withTransaction } from
 import { AppError, validationError } from "@waymark/errors";
 import { textProblem } from "@waymark/service/fields";
 import type pg from "pg";
-import { requirePlan, requireRoom } from "../require-room.js";
+import { requirePlan } from "../alert-rule.js";
+import { requireRoom } from "../channels/alert-settings.query.js";
 
 const uuid = createUuidV7();
 

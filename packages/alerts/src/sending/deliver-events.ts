@@ -42,15 +42,11 @@ export function createDeliverer({ pool, log, send, limits, countHeld, isStopping
     for (;;) {
       let turn: string | undefined;
       try {
-        return await claimDelivery(pool, {
-          after: last,
-          onTurn: (accountId) => {
-            last = turn = accountId;
-          },
-          ...busyOf([...inHand.values()], broken),
-          leaseMs,
-          limits,
-        });
+        const onTurn = (accountId: string) => {
+          last = turn = accountId;
+        };
+        const busy = busyOf([...inHand.values()], broken);
+        return await claimDelivery(pool, { after: last, onTurn, ...busy, leaseMs, limits });
       } catch (err) {
         if (turn === undefined || broken.has(turn)) throw err;
         broken.add(turn);
