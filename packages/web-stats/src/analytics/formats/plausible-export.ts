@@ -1,11 +1,21 @@
 import type { Classification } from "../attribution/source-classifier.js";
 import { cutToBytes } from "../attribution/source-classifier.js";
-import { noFigures, type StatChange } from "../recording/roll-up.js";
 import { browserName, countryCode, deviceName, systemName } from "./exports.js";
 import type { CsvRecord } from "./format.js";
 
+/** Plausible's figures of a value. */
+interface DayCounts {
+  readonly visitors: number;
+  readonly pageviews: number;
+  readonly visits: number;
+  readonly bounces: number;
+  readonly visitSeconds: number;
+  readonly visitViews: number;
+  readonly events: number;
+}
+
 /** A day's figures of one value of a list; of the whole site in the dimension `total`. */
-export interface DayStat extends Readonly<StatChange> {
+export interface DayStat extends DayCounts {
   readonly dimension: string;
   readonly value: string;
 }
@@ -77,6 +87,16 @@ export function readDay(text: string | undefined): string | undefined {
 
 type Value = readonly [dimension: string, value: string | null];
 
+const noCounts: DayCounts = {
+  visitors: 0,
+  pageviews: 0,
+  visits: 0,
+  bounces: 0,
+  visitSeconds: 0,
+  visitViews: 0,
+  events: 0,
+};
+
 /** The dimensions of visits' first and last pages count no page views. */
 const withoutPageviews = new Set(["entry", "visit_entry", "exit"]);
 
@@ -101,7 +121,7 @@ function stats(
       if (!counts) return { problem: "Counts must be whole numbers below a billion" };
       const values = valuesOf(field, classify).filter((each): each is [string, string] => each[1] !== null);
       const found = values.map(([dimension, value]): DayStat => {
-        const own = dimension === "entry" ? { ...noFigures, visitors: counts.visitors } : counts;
+        const own = dimension === "entry" ? { ...noCounts, visitors: counts.visitors } : counts;
         return { ...own, ...(withoutPageviews.has(dimension) && { pageviews: 0 }), dimension, value };
       });
       return { stats: found, events: [] };
@@ -110,15 +130,14 @@ function stats(
 }
 
 /** Visits count only with all their figures: means over some visits without a duration would be wrong. */
-function readCounts(field: CsvRecord, visitsColumn: string): StatChange | undefined {
+function readCounts(field: CsvRecord, visitsColumn: string): DayCounts | undefined {
   const own = [field("visitors"), field("pageviews") ?? "0"].map(readCount);
   const written = [visitsColumn, "bounces", "visit_duration", "pageviews"].map(field);
   const ofVisits = written.every((text) => text !== undefined) ? written.map(readCount) : [0, 0, 0, 0];
   const [visitors, pageviews, visits, bounces, visitSeconds, visitViews] = [...own, ...ofVisits];
   if (visitors === undefined || pageviews === undefined || visits === undefined) return undefined;
   if (bounces === undefined || visitSeconds === undefined || visitViews === undefined) return undefined;
-  const sums = { visit_us: visitSeconds * 1_000_000, visit_views: visitViews };
-  return { ...noFigures, visitors, pageviews, visits, bounces, ...sums };
+  return { visitors, pageviews, visits, bounces, visitSeconds, visitViews, events: 0 };
 }
 
 function readEvents(field: CsvRecord): Omit<DayFigures, "day"> | { problem: string } {
@@ -129,7 +148,7 @@ function readEvents(field: CsvRecord): Omit<DayFigures, "day"> | { problem: stri
   const properties = { "": "", url: field("link_url"), path: field("path") };
   const present = Object.entries(properties).filter((each): each is [string, string] => each[1] !== undefined);
   return {
-    stats: [{ ...noFigures, dimension: "total", value: "", events: count }],
+    stats: [{ ...noCounts, dimension: "total", value: "", events: count }],
     events: present.map(([property, value]) => ({ name, property, value, count })),
   };
 }

@@ -17,11 +17,9 @@ import {
   readDay,
 } from "../formats/plausible-export.js";
 import {
-  addCount,
   eventRowBytes,
   maxEventBytesPerDay,
   maxValuesPerDay,
-  type OpenOccurrences,
   overflowEvents,
   rolledValue,
 } from "../recording/overflow.js";
@@ -30,7 +28,19 @@ import { writeRollups } from "../recording/write-rollups.query.js";
 import { joinRecords, readLines } from "./lines.js";
 import { lockSite } from "./write-batches.js";
 
+const second = 1_000_000;
+
 /** The columns of sums as `daily_stat` has them. */
+const read: Readonly<Record<keyof StatChange, (stat: DayStat) => number>> = {
+  visitors: ({ visitors }) => visitors,
+  pageviews: ({ pageviews }) => pageviews,
+  visits: ({ visits }) => visits,
+  bounces: ({ bounces }) => bounces,
+  visit_us: ({ visitSeconds }) => visitSeconds * second,
+  visit_views: ({ visitViews }) => visitViews,
+  events: ({ events }) => events,
+  engagements: () => 0,
+};
 const figures = statFigures.join(", ");
 const sums = statFigures.map((figure) => `sum(${figure}) AS ${figure}`).join(", ");
 
@@ -73,7 +83,7 @@ async function addToSums(client: pg.ClientBase, { stats, events }: SumRows): Pro
       stats.map(({ day }) => day),
       stats.map(({ dimension }) => dimension),
       stats.map(({ value }) => value),
-      ...statFigures.map((figure) => stats.map((stat) => stat[figure])),
+      ...statFigures.map((figure) => stats.map(read[figure])),
     ];
     await client.query(addStatsSql, values);
   }
@@ -111,13 +121,18 @@ const readStatsSql = `
   ) AS placed
   GROUP BY 1, 2`;
 
+interface SumRow extends StatChange {
+  readonly dimension: string;
+  readonly value: string;
+}
+
 /** A day's greatest occurrences, events before their properties, no more than a day may hold. */
 const readEventsSql = `
   SELECT name, property, value, LEAST(count, 2147483647)::int AS count FROM imported_event WHERE day = $1
   ORDER BY property <> '', count DESC, name, property, value LIMIT ${Math.ceil(maxEventBytesPerDay / eventRowBytes)}`;
 
-async function readSums(client: pg.ClientBase, day: string): Promise<Omit<DayFigures, "day">> {
-  const stats = await client.query<DayStat>(readStatsSql, [day]);
+async function readSums(client: pg.ClientBase, day: string): Promise<{ stats: SumRow[]; events: DayOccurrence[] }> {
+  const stats = await client.query<SumRow>(readStatsSql, [day]);
   const events = await client.query<DayOccurrence>(readEventsSql, [day]);
   return { stats: stats.rows, events: events.rows };
 }
@@ -259,8 +274,12 @@ async function recordDay(client: pg.ClientBase, siteId: string, day: string): Pr
     const values = byDimension.get(dimension) ?? new Map<string, StatChange>();
     byDimension.set(dimension, values.set(value, figures));
   }
-  const occurrences: OpenOccurrences = new Map();
-  for (const { name, property, value, count } of events) addCount(occurrences, [name, property, value], count);
+  const occurrences = new Map<string, Map<string, Map<string, number>>>();
+  for (const { name, property, value, count } of events) {
+    const properties = occurrences.get(name) ?? new Map<string, Map<string, number>>();
+    const values = properties.get(property) ?? new Map<string, number>();
+    occurrences.set(name, properties.set(property, values.set(value, count)));
+  }
   const isNew = { capacityBytes: maxEventBytesPerDay, has: () => false, hasProperty: () => false };
   const change = {
     siteId,

@@ -149,7 +149,7 @@ export function eventRowCost(name: string, property: string, value: string): num
 /** Occurrences of custom events by name, property (empty for the event itself) and value. */
 type Occurrences = ReadonlyMap<string, ReadonlyMap<string, ReadonlyMap<string, number>>>;
 
-export type OpenOccurrences = Map<string, Map<string, Map<string, number>>>;
+type OpenOccurrences = Map<string, Map<string, Map<string, number>>>;
 
 /** The custom events that a day already has. */
 interface ListedEvents {
@@ -175,21 +175,17 @@ export function overflowEvents(occurrences: Occurrences, listed: ListedEvents): 
         const cost = isListed ? 0 : eventRowCost(name, property, value);
         if (cost <= capacityBytes) {
           capacityBytes -= cost;
-          addCount(counted, [name, property, value], count);
-        } else if (property !== "" && knows(name, property)) addCount(counted, [name, property, otherValue], count);
-        else if (property !== "" && knows(name, "")) addCount(counted, [name, otherValue, otherValue], count);
-        else if (property === "") addCount(counted, [otherValue, "", ""], count);
+          add(counted, [name, property, value], count);
+        } else if (property !== "" && knows(name, property)) add(counted, [name, property, otherValue], count);
+        else if (property !== "" && knows(name, "")) add(counted, [name, otherValue, otherValue], count);
+        else if (property === "") add(counted, [otherValue, "", ""], count);
       }
     }
   }
   return counted;
 }
 
-export function addCount(
-  occurrences: OpenOccurrences,
-  [name, property, value]: [string, string, string],
-  count: number,
-): void {
+function add(occurrences: OpenOccurrences, [name, property, value]: [string, string, string], count: number): void {
   const properties = occurrences.get(name) ?? new Map<string, Map<string, number>>();
   const values = properties.get(property) ?? new Map<string, number>();
   values.set(value, (values.get(value) ?? 0) + count);

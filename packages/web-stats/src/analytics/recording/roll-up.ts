@@ -80,7 +80,7 @@ class StatTable {
   }
 }
 
-export const noFigures: Readonly<StatChange> = {
+const noFigures: Readonly<StatChange> = {
   visitors: 0,
   pageviews: 0,
   visits: 0,
