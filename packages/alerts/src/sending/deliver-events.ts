@@ -83,10 +83,9 @@ export function createDeliverer({ pool, log, send, limits, countHeld, isStopping
   return {
     /** Starts what is due, as far as there is room, and returns. */
     start,
-    /** Waits for the attempts in hand. */
+    /** Waits for the claims and attempts in hand, and for the claims after these. */
     async drain() {
-      await starting?.catch(() => undefined);
-      await Promise.all(inHand.keys());
+      while (starting || inHand.size > 0) await Promise.all([starting?.catch(() => undefined), ...inHand.keys()]);
     },
   };
 }
