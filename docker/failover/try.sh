@@ -77,7 +77,7 @@ waymark migrate >"$folder/migrate.log"
 account=$(waymark account create --email failover@example.com --plan pro --json | node -pe 'JSON.parse(fs.readFileSync(0)).id')
 key=$(waymark key create --account "$account" --service trace --name try --json | node -pe 'JSON.parse(fs.readFileSync(0)).key')
 
-export REQUIRE_SYNCHRONOUS_STANDBY=1 SWEEP_INTERVAL_SECONDS=1 WAYMARK_DATA_DIR="$folder"
+export REQUIRE_SYNCHRONOUS_STANDBY=1 WAYMARK_DATA_DIR="$folder"
 url="127.0.0.1:$proxy_port/waymark"
 DATABASE_URL="postgres://waymark_trace_api:$password@$url" TRACE_API_PORT=$trace_port TRACE_API_METRICS_PORT=$((trace_port + 1)) \
   node "$root/apps/trace-api/dist/main.js" >"$folder/trace-api.log" &

@@ -12,6 +12,11 @@ import { networksVariable } from "@waymark/service/fields";
 
 export type Config = ReturnType<typeof loadConfig>;
 
+/** A trace that fails again and again is one piece of news; the account's limit bounds the mails. */
+const mailsPerTraceAnHour = 5;
+/** The longest that a mail waits whose job is lost. */
+const sweepIntervalMs = 15_000;
+
 /** @throws ConfigError naming every missing or wrong variable */
 export function loadConfig(env: NodeJS.ProcessEnv) {
   const read = readEnv(env, {
@@ -19,9 +24,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     WORKER_METRICS_PORT: portVariable(4401),
     ...mailVariables(env),
     DASHBOARD_URL: dashboardUrlVariable().default("http://localhost:4000"),
-    ALERT_MAILS_PER_TRACE_PER_HOUR: integerVariable({ min: 1, max: 1_000 }).default(5),
     ALERT_MAILS_PER_ACCOUNT_PER_HOUR: integerVariable({ min: 1, max: 10_000 }).default(100),
-    SWEEP_INTERVAL_SECONDS: integerVariable({ min: 1, max: 3_600 }).default(15),
     TRACE_STALE_AFTER: durationVariable({ min: "1s", max: "90d" }).optional(),
     WEBHOOK_ALLOW_PRIVATE: networksVariable(),
     EVENT_RETENTION_MONTHS: integerVariable({ min: 1, max: 1_200 }).optional(),
@@ -38,13 +41,13 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
       ...readMailSettings(read),
       dashboardUrl: read.DASHBOARD_URL,
       limits: {
-        perTrace: read.ALERT_MAILS_PER_TRACE_PER_HOUR,
+        perTrace: mailsPerTraceAnHour,
         perAccount: read.ALERT_MAILS_PER_ACCOUNT_PER_HOUR,
       },
     },
     webhookNetworks: read.WEBHOOK_ALLOW_PRIVATE,
     eventRetentionMonths: read.EVENT_RETENTION_MONTHS,
     staleAfterMs: read.TRACE_STALE_AFTER,
-    sweepIntervalMs: read.SWEEP_INTERVAL_SECONDS * 1_000,
+    sweepIntervalMs,
   };
 }

@@ -40,10 +40,9 @@ async function start(redisUrl?: string, env: NodeJS.ProcessEnv = {}) {
     RESEND_API_KEY: "re_test",
     RESEND_BASE_URL: stub.baseUrl,
     ALERT_FROM: "alerts@example.com",
-    SWEEP_INTERVAL_SECONDS: "1",
     ...env,
   });
-  const worker = await startWorker(config, log);
+  const worker = await startWorker({ ...config, sweepIntervalMs: 1_000 }, log);
   let stopped: Promise<void> | undefined;
   const stop = () => {
     stopped ??= worker.stop();

@@ -188,7 +188,7 @@ describe("start", () => {
   afterEach(endAll);
 
   it("runs each service by a role of its own, which suffices for all that it does", async () => {
-    const env = { TRACE_STALE_AFTER: "1s", SWEEP_INTERVAL_SECONDS: "1", EVENT_RETENTION_MONTHS: "3" };
+    const env = { TRACE_STALE_AFTER: "1s", EVENT_RETENTION_MONTHS: "3" };
     const first = await start(env);
     const { databaseUrl = "", urls = [] } = first.system;
     expect((await stat(join(dataFolder, "roles.json"))).mode & 0o777).toBe(0o600);

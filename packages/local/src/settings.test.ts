@@ -74,10 +74,10 @@ describe("the settings of start", () => {
       COLLECTOR_PORT: collector,
       DASHBOARD_PORT: "0",
       WORKER_METRICS_PORT: metrics,
-      SWEEP_INTERVAL_SECONDS: "0",
+      ALERT_MAILS_PER_ACCOUNT_PER_HOUR: "0",
     });
     expect(problems).toEqual([
-      "SWEEP_INTERVAL_SECONDS must be a whole number from 1 to 3600",
+      "ALERT_MAILS_PER_ACCOUNT_PER_HOUR must be a whole number from 1 to 10000",
       `Port ${trace} is taken by another process. Set TRACE_API_PORT to another port.`,
       `Port ${trace} is that of TRACE_API_PORT. Set ANALYTICS_API_PORT to another port.`,
       `Port ${collector} is taken by another process. Set COLLECTOR_PORT to another port.`,

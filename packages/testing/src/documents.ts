@@ -7,6 +7,9 @@ export const settingsOfImages = [
   "HOST",
   "METRICS_HOST",
   "WAYMARK_DATA_DIR",
+  "TRACE_API_URL",
+  "ANALYTICS_API_URL",
+  "COLLECTOR_URL",
   "TRACE_API_METRICS_PORT",
   "ANALYTICS_API_METRICS_PORT",
   "COLLECTOR_METRICS_PORT",
@@ -14,7 +17,7 @@ export const settingsOfImages = [
   "DASHBOARD_METRICS_PORT",
 ] as const;
 
-/** Settings of the command line and the SDK; no container reads them. */
+/** Settings of the command line and the SDK, which their documents name; no container reads them. */
 export const settingsOfClients = [
   "WAYMARK_TRACE_KEY",
   "WAYMARK_TRACE_URL",
@@ -38,6 +41,7 @@ const otherVariables = new Set([
   "PATH",
   "KEEP_DB",
   "REQUIRE_REDIS",
+  "STRIPE_BASE_URL",
   "TEST_DATABASE_URL",
   "TEST_DIRECT_DATABASE_URL",
   "WAYMARK_TEST_POOLER",

@@ -41,14 +41,13 @@ const settings = (env: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => ({
   RESEND_BASE_URL: stub.baseUrl,
   ALERT_FROM: "alerts@example.com",
   DASHBOARD_URL: "https://waymark.example",
-  SWEEP_INTERVAL_SECONDS: "1",
   WEBHOOK_ALLOW_PRIVATE: "127.0.0.0/8,::1/128",
   ...env,
 });
 
 async function start(env?: NodeJS.ProcessEnv) {
   const { log, lines } = createTestLog();
-  const worker = await startWorker(loadConfig(settings(env)), log);
+  const worker = await startWorker({ ...loadConfig(settings(env)), sweepIntervalMs: 1_000 }, log);
   closers.push(() => worker.stop());
   return lines;
 }

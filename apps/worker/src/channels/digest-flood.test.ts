@@ -24,14 +24,13 @@ it("10,000 failures make one mail per agent and window at most, and the mails re
   const config = loadConfig({
     ...databaseVariables("worker", url),
     WORKER_METRICS_PORT: "0",
-    SWEEP_INTERVAL_SECONDS: "1",
     RESEND_API_KEY: "re_test",
     RESEND_BASE_URL: stub.baseUrl,
     ALERT_FROM: "alerts@example.com",
     DASHBOARD_URL: "https://waymark.example",
     ALERT_MAILS_PER_ACCOUNT_PER_HOUR: "100",
   });
-  const worker = await startWorker(config, createTestLog().log);
+  const worker = await startWorker({ ...config, sweepIntervalMs: 1_000 }, createTestLog().log);
   closers.push(() => worker.stop());
 
   const mails = () => stub.mails.filter(({ body }) => body.to === email);

@@ -22,12 +22,11 @@ export interface Stage {
   stop(): Promise<void>;
 }
 
-/** As in production, but quicker sweeps and limits of mails above the load's failures. */
+/** As in production, but limits of mails above the load's failures. */
 const env = {
   RESEND_API_KEY: "re_proof",
   ALERT_FROM: "Waymark <alerts@example.com>",
   ALERT_MAILS_PER_ACCOUNT_PER_HOUR: "10000",
-  SWEEP_INTERVAL_SECONDS: "2",
   WEBHOOK_ALLOW_PRIVATE: "127.0.0.0/8,::1/128",
   TRUSTED_PROXIES: "loopback",
 };

@@ -94,7 +94,12 @@ export function dashboardUrlVariable() {
 }
 
 /** Settings of earlier versions, without effect. */
-const deletedSettings = ["COLLECTOR_FILES", "COLLECTOR_RATE_LIMIT_PER_SITE"];
+const deletedSettings = [
+  "ALERT_MAILS_PER_TRACE_PER_HOUR",
+  "COLLECTOR_FILES",
+  "COLLECTOR_RATE_LIMIT_PER_SITE",
+  "SWEEP_INTERVAL_SECONDS",
+];
 
 /** The settings of an environment that earlier versions read. */
 export function findDeletedSettings(env: NodeJS.ProcessEnv): string[] {
