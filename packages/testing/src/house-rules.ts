@@ -2,16 +2,11 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** A source file may have this many lines; a longer one has two jobs. */
-const maxLines = 400;
-
-/** A file of the repository, with its path from the root. */
 export interface SourceFile {
   path: string;
   text: string;
 }
 
-/** The files below a folder, without those git ignores, and those that the test of Biome's rules breaks meanwhile. */
 export function readRepository(root: string): SourceFile[] {
   const list = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
     cwd: root,
@@ -22,14 +17,6 @@ export function readRepository(root: string): SourceFile[] {
     .filter((path) => /\.(tsx?|css|mjs|md|sql|sh)$/.test(path))
     .filter((path) => existsSync(join(root, path)))
     .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
-}
-
-/** Source files of more than 400 lines. */
-export function findLongFiles(files: readonly SourceFile[]): string[] {
-  return files
-    .filter(({ path }) => /\.tsx?$/.test(path) && !path.endsWith(".test.ts"))
-    .filter(({ text }) => text.split("\n").length - 1 > maxLines)
-    .map(({ path }) => path);
 }
 
 /** Literals spread into another, which only pack several members on a line, as `file: literal`. */
@@ -66,38 +53,6 @@ function namedPaths(file: string, text: string): string[] {
     join(dirname(file), match[1] ?? ""),
   );
   return [...spans, ...links].filter((named) => !/[*<>{}…$]|\/(dist|node_modules|generated)(\/|$)/.test(named));
-}
-
-/** Relative imports and re-exports of a module. Biome's rule leaves out imports of types; this one has them. */
-const importPattern = /\b(?:import|export)\b[^'"`;]*?\bfrom\s*"(\.[^"]+)"|\bimport\s*\(?\s*"(\.[^"]+)"/g;
-
-/** Circles of imports, each once, as paths joined by arrows. */
-export function findImportCircles(files: readonly SourceFile[]): string[] {
-  const sources = files.filter(({ path }) => /\.tsx?$/.test(path) && !path.endsWith(".test.ts"));
-  const known = new Set(sources.map(({ path }) => path));
-  const graph = new Map(sources.map(({ path, text }) => [path, importsOf(path, text, known)]));
-  const circles = new Map<string, string>();
-  const done = new Set<string>();
-  const visit = (path: string, trail: readonly string[]) => {
-    const start = trail.indexOf(path);
-    if (start >= 0) {
-      const circle = trail.slice(start);
-      circles.set([...circle].sort().join(), [...circle, path].join(" -> "));
-      return;
-    }
-    if (done.has(path)) return;
-    for (const target of graph.get(path) ?? []) visit(target, [...trail, path]);
-    done.add(path);
-  };
-  for (const path of graph.keys()) visit(path, []);
-  return [...circles.values()];
-}
-
-function importsOf(path: string, text: string, known: ReadonlySet<string>): string[] {
-  return [...text.matchAll(importPattern)].flatMap(([, from, plain]) => {
-    const target = join(dirname(path), (from ?? plain ?? "").replace(/\.js$/, ".ts"));
-    return [target, `${target}x`].filter((each) => known.has(each));
-  });
 }
 
 /** Classes of the parts that every page is made of. */
