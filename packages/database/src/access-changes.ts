@@ -14,18 +14,13 @@ export interface AccessListenerOptions {
   /** Receives whether the listener is up. While it is down, changes go unheard and caches must expire soon. */
   onState(listening: boolean): void;
   onError(error: Error): void;
-  /** Interval of the heartbeat, and how long its answer may take; default 5 s. */
   heartbeatMs?: number;
-  /** Default 0.5 s. */
   reconnectMs?: number;
 }
 
 export type AccessListener = ReturnType<typeof listenForAccessChanges>;
 
-/**
- * Listens for changes of access on its own connection and reconnects when it breaks. A heartbeat through the channel
- * finds open connections that deliver nothing, such as one through a transaction pooler.
- */
+/** Its heartbeat through the channel finds open connections that deliver nothing, as through a transaction pooler. */
 export function listenForAccessChanges(options: AccessListenerOptions) {
   const { heartbeatMs = 5_000, reconnectMs = 500 } = options;
   let stopped = false;

@@ -5,11 +5,7 @@ const elementOids = { json: 114, text: 25 } as const;
 const headerBytes = 20;
 const nullLength = -1;
 
-/**
- * Encodes an array as a parameter in Postgres's binary format (`array_send`). For large texts this saves the escaping here
- * and the unescaping there; bytes in UTF-8 are only copied.
- * @param type the element type; the statement must cast the parameter to it
- */
+/** In Postgres's binary format (`array_send`) large texts need no escaping. The statement must cast the parameter. */
 export function binaryArray(type: keyof typeof elementOids, elements: readonly (Uint8Array | string | null)[]): Buffer {
   let size = headerBytes;
   for (const element of elements) size += 4 + (element === null ? 0 : byteLength(element));

@@ -51,21 +51,14 @@ export class MigrationError extends Error {
 }
 
 export interface MigrateOptions {
-  /** Applies these alone; all without it. */
   only?: readonly string[];
   folder?: string;
-  /**
-   * How long a migration waits for a lock; default 2 s. Later sessions wait as long: all writers of a table whose reader, such
-   * as a dump, the migration waits for.
-   */
+  /** A migration waits so long for a lock, and all writers of the table behind it; default 2 s. */
   lockTimeoutMs?: number;
-  /** Time for the writers before the next attempt; default 3 s. */
   retryAfterMs?: number;
-  /** Attempts before it gives up; default 60, some five minutes. */
   maxAttempts?: number;
   /** Refuses to change a database in use by a migration that needs a quiet hour. */
   refusesQuietHour?: boolean;
-  /** Receives what a person should know meanwhile: a quiet hour needed, a lock waited for. */
   say?(line: string): void;
 }
 
@@ -78,12 +71,9 @@ export async function readMigrationNames(folder = migrationsFolder): Promise<str
 }
 
 /**
- * Applies the missing migrations in the order of their names, each in its own transaction. Several instances may start at
- * once: one applies, the others wait and find nothing to do. Services may run: a migration without its lock steps back and
- * tries again.
- * @returns the names of the migrations applied
- * @throws MigrationError when an applied migration was changed, is missing here, is unfinished or is newer than one to apply,
- * when the database lacks some of those that `init` holds, or when another session holds a lock too long
+ * Applies the missing migrations in the order of their names, each in its own transaction. Of several instances one applies
+ * them, the others wait. Services may run: a migration without its lock steps back and tries again.
+ * @throws MigrationError when a person has to settle a difference, or another session holds a lock too long
  */
 export async function migrate(connectionString: string, options: MigrateOptions = {}): Promise<string[]> {
   const { only, folder = migrationsFolder, lockTimeoutMs = 2_000, retryAfterMs = 3_000, maxAttempts = 60 } = options;
@@ -133,7 +123,6 @@ async function readMigrations(folder: string): Promise<Migration[]> {
 
 const quietHourLine = /^-- quiet hour: (.+)$/m;
 
-/** @throws MigrationError if one needs a quiet hour and that is refused */
 function announceQuietHours(pending: Migration[], isRefused: boolean, say: (line: string) => void): void {
   for (const { name, quietHour } of pending) {
     if (!quietHour) continue;
@@ -261,11 +250,7 @@ const digest = "6d61bd450c74b31c0e7334dca66e0701f5303b1724df6587a55454ec8e7c434a
 export const squashRefusal =
   "is older than commit fe2f68b, or one of its migrations was changed. This release holds the migrations up to that commit as one: migrate with commit fe2f68b first, then with this release.";
 
-/**
- * @param names of a backup's migrations
- * @param known the names of this release, `init` first
- * @returns the names with `init` in place of those that it holds; undefined if some of these are missing
- */
+/** The names with `init` in place of those that it holds; undefined if some of these are missing. */
 export function squashNames(names: readonly string[], known: readonly string[]): readonly string[] | undefined {
   if (!names.includes(first)) return names;
   const present = names.filter((name) => known.includes(name));
@@ -283,12 +268,7 @@ const findLackingSql = `
     ELSE has_any_column_privilege(to_regclass('public.' || name)::oid, privilege) END, false)
   LIMIT 1`;
 
-/**
- * Why a service could not work on a database, as a sentence with the cure. A newer schema is none: it has the migrations of
- * all releases before.
- * @param service as in {@link tableGrants}, with hyphens; another name needs no privileges
- * @throws the database's error when it cannot be asked
- */
+/** Why a service could not work on a database, with the cure. A newer schema is none: it has all earlier migrations. */
 export async function findSchemaProblem(pool: Queryable, service: string): Promise<string | undefined> {
   const migrated = await pool.query(isMigratedSql, [newestMigration]).catch((error: { code?: unknown }) => {
     // SQLSTATE 42P01, undefined_table, and 42501, insufficient_privilege.

@@ -6,11 +6,9 @@ export interface PoolOptions extends SessionOptions {
   connectionString: string;
   maxConnections: number;
   applicationName: string;
-  /** After this wait for a connection the database counts as down; default {@link connectTimeoutMs}. */
   connectTimeoutMs?: number;
   /** Sends statements given at once in one round trip; each still has its own answer. Streams, as of COPY, are refused then. */
   pipeline?: boolean;
-  /** Receives errors of idle connections; the pool replaces them by itself. */
   onIdleError?(error: Error): void;
 }
 
@@ -77,10 +75,7 @@ class ImpatientPool extends pg.Pool {
 
 const connectionTimeoutMessage = "Connection terminated due to connection timeout";
 
-/**
- * Makes a connection pool with sessions in UTC. If the server or the network hangs, a statement fails {@link answerTimeoutMs}
- * after its own limit and the pool closes its connection.
- */
+/** Sessions are in UTC. A statement without an answer fails {@link answerTimeoutMs} after its own limit. */
 export function createPool(options: PoolOptions): pg.Pool {
   const { statementTimeoutMs, connectTimeoutMs: openWithinMs = connectTimeoutMs } = options;
   const pool = new ImpatientPool({
@@ -132,10 +127,7 @@ export interface SessionOptions {
   lockTimeoutMs?: number;
   /** The server ends a transaction that waits longer for its client's next statement; default no limit. */
   idleTransactionTimeoutMs?: number;
-  /**
-   * Plans each prepared statement once and by indexes, for statements probing indexes with any values. Otherwise a
-   * plan made for an empty table scans the full table until the next ANALYZE.
-   */
+  /** Plans each prepared statement once and by indexes: a plan made for an empty table would scan the full one. */
   plansOnce?: boolean;
   /** The connection leads through a pooler that gives each transaction another session: limits must be the role's own. */
   isPooledByTransaction?: boolean | undefined;
@@ -144,10 +136,7 @@ export interface SessionOptions {
 /** Forms of times that the driver and our statements expect, whatever the database or the role prefers. */
 const forms = { TimeZone: "UTC", DateStyle: "ISO, MDY", IntervalStyle: "postgres" };
 
-/**
- * Sets a new connection's parameters, by one statement: a pooler refuses them in the start-up packet.
- * @param withinMs a later answer is an error
- */
+/** Sets a new connection's parameters, by one statement: a pooler refuses them in the start-up packet. */
 export async function openSession(client: pg.ClientBase, options: SessionOptions, withinMs: number): Promise<void> {
   // A pooler follows the forms: Postgres reports their changes.
   const parameters = options.isPooledByTransaction ? forms : { ...forms, ...limitsOf(options) };
@@ -169,7 +158,6 @@ export function limitsOf(options: SessionOptions): Record<string, string> {
   };
 }
 
-/** The parameters that the present session should have and has not, with the right values. */
 export async function findWrongParameters(
   client: Pick<pg.ClientBase, "query">,
   options: SessionOptions,

@@ -1,7 +1,6 @@
 import pg from "pg";
 import { findWrongParameters, openSession, type PoolOptions } from "./pool.js";
 
-/** A pooler's way does not suit us; the message says what to change. */
 export class PoolingError extends Error {
   override name = "PoolingError";
 }
@@ -10,10 +9,8 @@ export class PoolingError extends Error {
 const rounds = 3;
 
 /**
- * Finds out whether a pooler gives each transaction another session, by two connections: in session mode they never
- * have the same process, and keep their own.
- * @throws PoolingError when it does and the options do not say so, when it forgets prepared statements, or when the role lacks
- * settings; other errors when the database cannot be reached
+ * Finds out by two connections whether a pooler gives each transaction another session: in session mode they keep theirs.
+ * @throws PoolingError naming what is wrong; other errors when the database cannot be reached
  */
 export async function checkPooling(options: PoolOptions): Promise<void> {
   const clients = [createClient(options), createClient(options)] as const;
@@ -37,7 +34,6 @@ export async function checkPooling(options: PoolOptions): Promise<void> {
   }
 }
 
-/** @throws PoolingError naming the parameters that the present session lacks, and the statement that sets them */
 export async function checkParameters(client: Pick<pg.ClientBase, "query">, options: PoolOptions): Promise<void> {
   const wrong = Object.entries(await findWrongParameters(client, options));
   if (wrong.length === 0) return;

@@ -6,7 +6,6 @@ export const serviceRoles = ["trace_api", "analytics_api", "collector", "worker"
 export type ServiceRole = (typeof serviceRoles)[number];
 export type RolePasswords = Readonly<Record<ServiceRole, string>>;
 
-/** A value for each role. */
 export function byRole<T>(make: (role: ServiceRole) => T): Readonly<Record<ServiceRole, T>> {
   return Object.fromEntries(serviceRoles.map((role) => [role, make(role)])) as Record<ServiceRole, T>;
 }
@@ -17,9 +16,8 @@ const write = "SELECT, INSERT, UPDATE";
 type TableGrants = Readonly<Record<string, Partial<Record<ServiceRole, string>>>>;
 
 /**
- * The privileges of each service on each table, in the syntax of GRANT; Postgres refuses the rest. A test fails for a table
- * without a line and for a further privilege in the database. Partitions need no line: their parent's applies. The worker
- * removes the remains of deleted accounts and sites from every table.
+ * The privileges of each service on each table, in the syntax of GRANT; Postgres refuses the rest. Partitions need no line.
+ * The worker removes the remains of deleted accounts and sites from every table.
  */
 export const tableGrants = {
   // Agent claims lock FOR NO KEY UPDATE and need UPDATE on some column.
@@ -98,7 +96,6 @@ export const tableGrants = {
   visit: { analytics_api: "SELECT", collector: all, worker: "SELECT, DELETE", dashboard: "SELECT" },
   visitor_partition: { worker: "SELECT" },
   visitor_salt: { collector: write, worker: "SELECT, DELETE" },
-  // Whether the schema is that of the service's release.
   _prisma_migrations: byRole(() => "SELECT"),
 } as const satisfies TableGrants;
 
@@ -132,11 +129,7 @@ export class RolePasswordError extends Error {
   override name = "RolePasswordError";
 }
 
-/**
- * Reads the roles' passwords from an environment.
- * @returns undefined if it names none; the roles then stay as they are
- * @throws RolePasswordError naming the variables without a usable value
- */
+/** @returns undefined if the environment names none: roles stay. @throws RolePasswordError naming wrong variables */
 export function readRolePasswords(env: Readonly<Record<string, string | undefined>>): RolePasswords | undefined {
   if (!serviceRoles.some((role) => env[rolePasswordVariables[role]])) return undefined;
   const wrong = serviceRoles.map((role) => rolePasswordVariables[role]).filter((name) => !isPassword(env[name] ?? ""));
@@ -153,7 +146,6 @@ function isPassword(text: string): boolean {
   return /^[\x21-\x7e]{12,200}$/.test(text);
 }
 
-/** Makes the URL of the same database for a service's role. */
 export function roleUrl(connectionString: string, role: ServiceRole, password: string, prefix = "waymark"): string {
   const url = new URL(connectionString);
   url.username = `${prefix}_${role}`;
@@ -162,10 +154,7 @@ export function roleUrl(connectionString: string, role: ServiceRole, password: s
   return url.href;
 }
 
-/**
- * Creates or updates the roles with exactly the privileges above, in one transaction. Repeat it after each migration.
- * @param connectionString of the tables' owner, who may create roles
- */
+/** Makes the roles with exactly these privileges, in one transaction, as the tables' owner. Repeat it after migrations. */
 export function grantRoles(connectionString: string, passwords: RolePasswords, prefix = "waymark"): Promise<void> {
   return withClient(connectionString, "migrate", (client) =>
     inTransaction(client, async () => {

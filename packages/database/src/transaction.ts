@@ -1,10 +1,8 @@
 import pg from "pg";
 import { breakConnection, isUnanswered } from "./unavailable.js";
 
-/** A pool, or the connection of a transaction. */
 export type Queryable = Pick<pg.ClientBase, "query">;
 
-/** Runs work in a new transaction on a connection; an error of the work rolls it back. */
 export function inTransaction<Result>(client: pg.ClientBase, work: () => Promise<Result>): Promise<Result> {
   return inOwnTransaction(client, async () => {
     await client.query("BEGIN");
@@ -66,7 +64,6 @@ export async function withClient<Result>(
   }
 }
 
-/** Runs work in a new transaction on a connection of the pool. */
 export function withTransaction<Result>(
   pool: pg.Pool,
   work: (client: pg.PoolClient) => Promise<Result>,
@@ -74,10 +71,7 @@ export function withTransaction<Result>(
   return withConnection(pool, (client) => inTransaction(client, () => work(client)));
 }
 
-/**
- * Runs work in a transaction with a limit on each statement's wait for a lock.
- * @returns false if a lock took longer: then nothing is done
- */
+/** As `withTransaction`, with a limit on each wait for a lock. False if one took longer: then nothing is done. */
 export async function tryTransaction(
   pool: pg.Pool,
   lockTimeoutMs: number,
@@ -96,7 +90,6 @@ export async function tryTransaction(
   }
 }
 
-/** A row whose times are texts. */
 export type TextTimes<Row> = {
   [Name in keyof Row]: Date extends Row[Name] ? Exclude<Row[Name], Date> | string : Row[Name];
 };

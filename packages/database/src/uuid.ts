@@ -9,7 +9,6 @@ export function isUuid(text: string): boolean {
 /** Sorts before every id: the start of a walk along ids. */
 export const smallestUuid = "00000000-0000-0000-0000-000000000000";
 
-/** Formats 16 bytes as a UUID in lower case. */
 export function formatUuid(bytes: Buffer): string {
   const hex = bytes.toString("hex", 0, 16);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
@@ -24,7 +23,6 @@ const maxAheadMs = 2_000;
  * Makes a source of UUIDv7 (RFC 9562, 5.7). Its ids sort in the order of creation, also within a millisecond (method 2: a
  * counter in the 12 bits of `rand_a` and the next 6 bits) and while the clock is adjusted. It follows larger corrections,
  * back too: ids of the future would look like traces of the future. Random bits keep ids of a repeated time apart.
- * @param now milliseconds since 1970
  */
 export function createUuidV7(now: () => number = Date.now): () => string {
   const random = Buffer.alloc(4096);
@@ -60,10 +58,7 @@ export function createUuidV7(now: () => number = Date.now): () => string {
   };
 }
 
-/**
- * The smallest and the largest of ids in lower case, as bounds of a statement on a partitioned table: Postgres then opens the
- * partitions between them alone.
- */
+/** The first and last of ids: as bounds of a statement they make Postgres open the partitions between them alone. */
 export function idBounds(ids: readonly string[]): [first: string | undefined, last: string | undefined] {
   let [first, last] = [ids[0], ids[0]];
   for (const id of ids) {

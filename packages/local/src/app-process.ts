@@ -14,7 +14,6 @@ export interface AppOptions {
   env: NodeJS.ProcessEnv;
   cwd: string;
   logFile: string;
-  /** Gets the lines for the person at the terminal. */
   say(line: string): void;
 }
 

@@ -9,7 +9,6 @@ export function isPortFree(port: number): Promise<boolean> {
   );
 }
 
-/** A TCP port of the loopback without a listener at this moment. */
 export function anyFreePort(): Promise<number> {
   return listenOnce(0);
 }

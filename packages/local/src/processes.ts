@@ -12,7 +12,6 @@ export function processStartOf(pid: number): string | undefined {
   return factOf(pid, "lstart=", () => statFieldsOf(pid)[19]);
 }
 
-/** Whether exactly this process still runs. */
 export function isRunning({ pid, processStart }: ProcessIdentity): boolean {
   return processStartOf(pid) === processStart;
 }

@@ -6,10 +6,7 @@ export function amount(usual: number, nightly: number): number {
   return isNightly ? nightly : usual;
 }
 
-/**
- * The parameters of a random test.
- * @param usual runs that take seconds, 20 times as many by `pnpm test --nightly`; `TEST_RUNS` sets them, and `TEST_SEED` repeats some
- */
+/** @param usual runs that take seconds, 20 times as many by `pnpm test --nightly`; `TEST_RUNS` sets them */
 export function randomRuns(usual: number): { numRuns: number; seed?: number } {
   const [runs, seed] = [process.env["TEST_RUNS"], process.env["TEST_SEED"]];
   return { numRuns: Number(runs ?? amount(usual, 20 * usual)), ...(seed && { seed: Number(seed) }) };

@@ -3,11 +3,7 @@ import { fileURLToPath } from "node:url";
 
 let isBuilt = false;
 
-/**
- * Builds what changed, once in a process, before a test starts a built program or reads a built file; a run of several files built it
- * before. Other tests run from the sources.
- * @returns the given file or folder
- */
+/** Builds what changed, once in a process, before a test starts a built program; a run of several files did it before. */
 export function built(file: URL): URL {
   if (isBuilt || process.env["WAYMARK_TEST_BUILT"]) return file;
   const turbo = fileURLToPath(new URL("../../../node_modules/.bin/turbo", import.meta.url));

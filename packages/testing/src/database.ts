@@ -6,22 +6,11 @@ import { databaseVariables, directServerUrl, directUrlOf, type Service, testServ
 /** `pnpm test` migrates this database once; every test file clones it. */
 const templateDatabase = "waymark_template";
 
-export interface TestDatabase {
-  /** A database of this test file alone, migrated and empty. */
-  readonly url: string;
-  /** The same, past the pooler of `pnpm test --pooler`. */
-  readonly directUrl: string;
-  /** A pool on it, closed after the file's tests. */
-  readonly pool: pg.Pool;
-  /** The same by `directUrl`, for work that leaves something in its session, as a temporary table. */
-  readonly directPool: pg.Pool;
-}
-
 /**
  * Gives a test file a database of its own, cloned from the migrated template on the real server. Call it at the top
  * of a `describe` or file; its members can be read once tests or `beforeAll` run. `KEEP_DB=1` keeps it afterwards.
  */
-export function useDatabase(): TestDatabase {
+export function useDatabase() {
   const server = directServerUrl();
   const name = `test_${randomBytes(6).toString("hex")}`;
   const url = new URL(testServerUrl());
@@ -40,7 +29,14 @@ export function useDatabase(): TestDatabase {
     }
     await runOn(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
   });
-  return { url: url.href, directUrl, pool, directPool };
+  return {
+    url: url.href,
+    /** The same, past the pooler of `pnpm test --pooler`. */
+    directUrl,
+    pool,
+    /** The same by `directUrl`, for work that leaves something in its session, as a temporary table. */
+    directPool,
+  };
 }
 
 function openPool(connectionString: string): pg.Pool {
@@ -54,10 +50,7 @@ function openPool(connectionString: string): pg.Pool {
   return pool;
 }
 
-/**
- * How a service's pool within a test connects: behind a pooler in transaction mode by the service's role. Call it after `useDatabase`.
- * @param limits parameters of the role in this database, instead of the service's own
- */
+/** A service's pool in a test: behind a pooler in transaction mode by its role, with its `limits`. After `useDatabase`. */
 export function useServiceRole(service: Service, url: string, limits: Readonly<Record<string, number>> = {}) {
   const { DATABASE_URL: connectionString, DIRECT_DATABASE_URL, DATABASE_POOLER } = databaseVariables(service, url);
   const isPooledByTransaction = DATABASE_POOLER === "transaction";
@@ -68,7 +61,7 @@ export function useServiceRole(service: Service, url: string, limits: Readonly<R
 }
 
 /** An empty database, without tables, for tests of the migrations themselves. */
-export function useEmptyDatabase(): { readonly url: string } {
+export function useEmptyDatabase() {
   const server = directServerUrl();
   const name = `test_${randomBytes(6).toString("hex")}`;
   const url = new URL(server);

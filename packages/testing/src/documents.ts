@@ -61,7 +61,6 @@ export function findVariables(text: string): string[] {
   return [...new Set(names)].filter((name) => !otherVariables.has(name));
 }
 
-/** The cells of a document's tables, a list per row. */
 export function readTable(document: string): string[][] {
   const rows = document.split("\n").filter((line) => line.startsWith("|"));
   return rows.slice(2).map((row) =>
@@ -72,7 +71,6 @@ export function readTable(document: string): string[][] {
   );
 }
 
-/** The words in backticks of a table's cell. */
 export function codeIn(cell = ""): string[] {
   return [...cell.matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? "");
 }
@@ -84,7 +82,6 @@ export function findErrors(errorCodes: string, listen: string): string[] {
   return [...new Set([...coded, ...refused].map(([, status, message]) => `${status} ${message}`))].sort();
 }
 
-/** The names of jobs: the periodic ones of the worker's table, and the queues. */
 export function findJobs(jobs: string, queues: string): string[] {
   return [...`${jobs}${queues}`.matchAll(/\bname: "([^"]+)"/g)].map((match) => match[1] ?? "").sort();
 }

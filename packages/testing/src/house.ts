@@ -11,7 +11,6 @@ export interface Room {
 /** The most rooms of the house; a new one needs a reason. */
 const maxRooms = 19;
 
-/** A workspace's `package.json`, as far as the gates read it. */
 export interface Manifest {
   path: string;
   name: string;
@@ -19,7 +18,6 @@ export interface Manifest {
   exports?: Readonly<Record<string, { source?: string }>>;
 }
 
-/** The manifests of all workspaces. */
 export function readManifests(root: string): Manifest[] {
   const paths = ["apps", "packages"].flatMap((folder) =>
     readdirSync(join(root, folder)).map((name) => `${folder}/${name}`),

@@ -11,11 +11,7 @@ export interface Pooler {
   stop(): Promise<void>;
 }
 
-/**
- * Starts pgbouncer in front of a Postgres. It finds the passwords of roles in Postgres, so tests may make roles.
- * @param folder is made; other users must reach it
- * @throws Error without a `pgbouncer` on the PATH
- */
+/** Starts pgbouncer in front of a Postgres, also for roles made later. It makes the folder, which others must reach. */
 export async function startPooler(server: URL, mode: "session" | "transaction", folder: string): Promise<Pooler> {
   const port = await freePort();
   const user = decodeURIComponent(server.username);

@@ -16,7 +16,6 @@ export interface RunningApp {
   readonly pid: number;
   /** The first errors in its log, as lines of JSON. */
   readonly failures: readonly string[];
-  /** Ends it at once. */
   kill(): Promise<void>;
 }
 
@@ -73,10 +72,7 @@ interface Instance<App> {
   stop(): Promise<unknown>;
 }
 
-/**
- * Gives a test file two instances of an app, as beside a load balancer; they stop after its tests.
- * @returns a function from 0 or 1 to an instance's app
- */
+/** Gives a test file two instances of an app, as beside a load balancer; they stop after its tests. */
 export function useInstances<App>(start: () => Instance<App>): (index: 0 | 1) => App {
   const instances: Instance<App>[] = [];
   beforeAll(() => void instances.push(start(), start()));

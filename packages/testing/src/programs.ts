@@ -2,7 +2,6 @@ import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { describe } from "@jest/globals";
 
-/** A program's file on the PATH, if any. */
 function findProgram(name: string): string | undefined {
   const folders = (process.env["PATH"] ?? "").split(delimiter).filter(Boolean);
   return folders.map((folder) => join(folder, name)).find(isExecutable);
@@ -17,10 +16,7 @@ function isExecutable(file: string): boolean {
   }
 }
 
-/**
- * Runs a suite with the path of a program. Without the program, jest reports the suite as skipped, by name.
- * @throws Error without the program if `REQUIRE_` and its name in capitals, without a version, is set
- */
+/** Skips a suite without the program, by name; with `REQUIRE_` and its name in capitals, without a version, it throws. */
 export function describeWithProgram(program: string, name: string, suite: (file: string) => void): void {
   const file = findProgram(program);
   const variable = `REQUIRE_${program.toUpperCase().replace(/\d+$/, "")}`;
@@ -36,7 +32,6 @@ const unusedFeatures = [
   ...["SpareRendererForSitePerProcess", "WebUIOmniboxAimPopup", "WebUIOmniboxPopup"],
 ];
 
-/** How tests start Chromium. */
 export const chromiumFlags = [
   "--no-sandbox",
   "--disable-background-networking",

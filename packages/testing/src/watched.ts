@@ -6,11 +6,9 @@ import { fileURLToPath } from "node:url";
 interface WatchedRequest {
   url: string;
   headers?: Readonly<Record<string, string>>;
-  /** The process of the service. */
   pid: number;
 }
 
-/** What a watcher saw. */
 interface Outcome {
   asked: number;
   longestMs: number;

@@ -1,10 +1,6 @@
-/**
- * A backup is a gzip file with the text of a script for `psql`: a first line, for each table a `COPY` with its rows and their
- * number, the values of sequences, and a last line. So a person can read it and load a single table by hand.
- */
+/** A gzip file with a script for `psql`, so a person can read it and load a single table by hand. */
 export interface BackupHeader {
   migrations: readonly string[];
-  /** The months that had a partition of `event`, as `2026-11`. */
   months: readonly string[];
   /** The Mondays of weeks that had a partition of `span`, as `2026-11-16`. Backups of former releases have none. */
   weeks?: readonly string[];
@@ -12,7 +8,6 @@ export interface BackupHeader {
 
 const startOfBackup = "-- Waymark backup 1 ";
 
-/** The last line. Without it, a part of the file is missing. */
 export const backupEnd = "-- End of the backup.\n";
 
 /** Ends the rows of a table; within a row, `COPY` writes a backslash twice. */
@@ -34,12 +29,10 @@ export function rowsLine(rows: number): string {
   return `${copyEnd}-- ${rows} rows\n`;
 }
 
-/** Lets a sequence go on after the values that it has given. */
 export function sequenceLine(name: string, value: string): string {
   return `SELECT setval('"${name}"', ${value});\n`;
 }
 
-/** The file is no backup, is broken, or comes from a newer version. */
 export class BackupError extends Error {
   override name = "BackupError";
 }

@@ -10,18 +10,13 @@ import { BackupError, type BackupHeader, backupSession, copyEnd, readLine, readS
 import { ensurePartitions } from "./tables.query.js";
 
 interface RestoreOptions {
-  /** Called after each piece of a table. */
   onProgress(progress: { table: string }): void;
   signal: AbortSignal;
 }
 
 /**
- * Restores a backup into a database without accounts: its migrations, then all rows in one transaction, so a failure leaves
- * the database empty. Later migrations are the caller's.
- * @param input the bytes of the file
- * @returns the rows restored
- * @throws BackupError with a sentence for a broken file, a backup of a newer version, and a database that has accounts or
- * migrations beyond the backup's; MigrationError as `migrate`
+ * Restores a backup into a database without accounts: its migrations, then all rows in one transaction. Later migrations
+ * are the caller's. @throws BackupError with a sentence; MigrationError as `migrate`
  */
 export async function restoreBackup(url: string, input: Readable, options: RestoreOptions): Promise<{ rows: number }> {
   const text = input.pipe(createGunzip());
@@ -129,7 +124,6 @@ function firstLine(piece: Buffer): { line: string; rest: Buffer } {
   return { line: piece.subarray(0, end).toString(), rest: piece.subarray(end) };
 }
 
-/** Where the rows of a table end within whole lines. */
 function findCopyEnd(piece: Buffer): number | undefined {
   if (piece.subarray(0, copyEnd.length).equals(Buffer.from(copyEnd))) return 0;
   const before = piece.indexOf(`\n${copyEnd}`);
@@ -145,12 +139,10 @@ function explainGzip(error: unknown): never {
   throw error;
 }
 
-/** A row of Waymark is far below this. */
 const maxLineBytes = 512 * 1_048_576;
 
 const newline = 10;
 
-/** Pieces of whole lines of a stream. @throws BackupError for a line of 512 MiB and a last line without its end */
 async function* readWholeLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let rest: Buffer[] = [];
   let restBytes = 0;

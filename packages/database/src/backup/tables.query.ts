@@ -20,7 +20,6 @@ const findTablesSql = `
 /** A restore makes the migrations' rows itself. A copy of the salts of visitor hashes would outlive the 48 hours they have. */
 const leftOut = ["_prisma_migrations", "visitor_salt"];
 
-/** The tables of a backup, each after those that it refers to. */
 export async function findTables(client: pg.ClientBase): Promise<readonly Table[]> {
   const { rows } = await client.query<Table & { parents: readonly string[] }>(findTablesSql, [leftOut]);
   const sorted = new Map<string, Table>();

@@ -8,7 +8,6 @@ import { backupEnd, backupSession, backupStart, copyLine, rowsLine, sequenceLine
 import { findPartitions, findSequences, findTables } from "./tables.query.js";
 
 export interface BackupOptions {
-  /** Called after each piece of a table. */
   onProgress(progress: { table: string; rows: number }): void;
   signal: AbortSignal;
 }
@@ -16,11 +15,8 @@ export interface BackupOptions {
 const newline = 10;
 
 /**
- * Writes all data of one moment, compressed with gzip, while services read and write. The text inside is a script for `psql`.
- * Left out are the salts of visitor hashes, and the queue's jobs: the worker's sweep needs none. Reads every table once.
- * @param output ended at the end
- * @returns the rows written
- * @throws the signal's reason, and errors of the database and the output
+ * Writes all data of one moment, compressed with gzip, while services read and write. Reads every table once.
+ * Left out are the salts of visitor hashes, and the queue's jobs: the worker's sweep needs none.
  */
 export function writeBackup(url: string, output: Writable, options: BackupOptions): Promise<{ rows: number }> {
   return withClient(url, "backup", async (client) => {
@@ -38,7 +34,6 @@ export function writeBackup(url: string, output: Writable, options: BackupOption
   });
 }
 
-/** The pieces of a backup's text, each with the rows that end in it. */
 async function* readDatabase(client: pg.Client, { onProgress }: BackupOptions) {
   const { rows: applied } = await client.query<{ name: string }>(
     "SELECT migration_name AS name FROM _prisma_migrations WHERE rolled_back_at IS NULL ORDER BY 1",

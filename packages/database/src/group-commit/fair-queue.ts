@@ -12,7 +12,6 @@ export interface WaitingRow<Row, Result> {
   reject(error: unknown): void;
 }
 
-/** The waiting rows of one owner, in the order of arrival. */
 export interface Owner<Row, Result> extends Load {
   readonly id: string;
   entries: WaitingRow<Row, Result>[];
@@ -28,7 +27,6 @@ export interface Owner<Row, Result> extends Load {
 interface Statement<Row, Result> {
   readonly taken: WaitingRow<Row, Result>[];
   readonly blocked: Blocked;
-  /** Targets of the rows taken, if no other row may join them. */
   readonly targets: Set<string>;
   count: number;
   bytes: number;
@@ -52,17 +50,15 @@ interface Blocked {
 }
 
 /**
- * Waiting rows by owner. A statement fills in turns, one row from each owner, the least served owner first. An owner that
- * returns starts level with the least served (start-time fair queueing: Goyal, Vin and Cheng, 1997). So a row of a quiet
- * owner waits for one statement only, however long the queues of others are: the first small row of each owner joins even
- * a statement that a large row of another owner fills. Rows of one owner keep their order.
+ * Waiting rows by owner. A statement fills in turns, one row from each owner, the least served first; an owner that returns
+ * starts level with the least served (start-time fair queueing: Goyal, Vin and Cheng, 1997). The first small row of each
+ * owner joins even a statement that a large row of another fills. Rows of one owner keep their order.
  */
 export class FairQueue<Row, Result> implements Load {
   rows = 0;
   count = 0;
   bytes = 0;
   private readonly owners = new Map<string, Owner<Row, Result>>();
-  /** The work done for the least served owner with rows. */
   private served = 0;
 
   constructor(private readonly limits: StatementLimits) {}
@@ -86,7 +82,6 @@ export class FairQueue<Row, Result> implements Load {
     addLoad(this, entry);
   }
 
-  /** Puts rows of one owner back in front of its others, in their order. */
   giveBack(entries: readonly WaitingRow<Row, Result>[]): void {
     const owner = entries[0]?.owner;
     if (!owner) return;
@@ -110,10 +105,7 @@ export class FairQueue<Row, Result> implements Load {
     }
   }
 
-  /**
-   * Takes the rows of the next statement: all of one kind, with distinct targets, none of them in `blocked`.
-   * @returns nothing if every row is blocked or its owner has enough rows in flight
-   */
+  /** The next statement's rows: of one kind, with distinct targets, not blocked, of owners with room in flight. */
   take(blocked: Blocked): WaitingRow<Row, Result>[] {
     const turn = this.startTurn();
     const statement: Statement<Row, Result> = { taken: [], blocked, targets: new Set(), count: 0, bytes: 0, extra: 0 };
@@ -199,7 +191,6 @@ function removeLoad(load: Load, { count, bytes }: Pick<Load, "count" | "bytes">)
   load.bytes -= bytes;
 }
 
-/** Finds the owner's next row to join the statement. Skipped rows keep their order. */
 function nextOf<Row, Result>(
   owner: Owner<Row, Result>,
   { taken: [first], targets, blocked }: Statement<Row, Result>,

@@ -21,9 +21,8 @@ export function createGroupCommit<Row, Result>(options: GroupCommitOptions<Row, 
 }
 
 /**
- * Commits rows in groups: rows arriving while a statement is in flight go out together in the next one, in turns
- * between owners ({@link FairQueue}). No timer: a single row is sent immediately. After a failure the rows are tried
- * again in smaller batches, down to single rows.
+ * Commits rows in groups: those arriving while a statement is in flight go out together in the next one, in turns between
+ * owners ({@link FairQueue}). No timer: a single row is sent immediately. After a failure batches get smaller.
  */
 export class GroupCommit<Row, Result> {
   private readonly waiting: FairQueue<Row, Result>;
@@ -49,10 +48,7 @@ export class GroupCommit<Row, Result> {
     return this.waiting.rows + (this.locked?.waitingRows ?? 0);
   }
 
-  /**
-   * @returns the row's own result, once its statement is committed
-   * @throws the error of `refuse` if the queue has no capacity, or the error of the row's statement
-   */
+  /** @throws the error of `refuse` if the queue has no capacity, or the error of the row's statement */
   add(row: Row): Promise<Result> {
     const { ownerOf, bytesOf, countOf, kindOf, targetOf, maxInFlight = 1 } = this.options;
     const bytes = bytesOf?.(row) ?? 0;
@@ -157,11 +153,7 @@ export class GroupCommit<Row, Result> {
 
 const isUseless = (error: unknown) => isDatabaseUnavailable(error) && !isMoving(error);
 
-/**
- * Splits a failed batch by owner, then row by row, so a bad row fails alone. Rows of one owner whose lock timed out
- * stay together, because each of them would wait for that lock again.
- * @returns the batch itself if another attempt is useless, such as while the database is down
- */
+/** A bad row fails alone. Rows of one owner whose lock timed out stay together: each would wait for that lock again. */
 function splitByOwner<Row, Result>(
   batch: readonly WaitingRow<Row, Result>[],
   error: unknown,
@@ -178,7 +170,6 @@ function splitByOwner<Row, Result>(
   return isLocked || isMoving(error) ? [batch] : batch.map((entry) => [entry]);
 }
 
-/** Splits a failed batch into two halves; a single row, or any batch while the database is down, stays whole. */
 function splitInHalves<Row, Result>(
   batch: readonly WaitingRow<Row, Result>[],
   error: unknown,

@@ -16,7 +16,6 @@ export type WaitingLimits = Readonly<Record<Limit, number>>;
 
 export interface Refusal {
   limit: Limit;
-  /** Whether one owner used up its share or all owners together used up the queue. */
   scope: "owner" | "all";
   max: number;
 }
@@ -47,7 +46,6 @@ function overLimit(limits: WaitingLimits, share: number, present: Load, count: n
   return present.bytes > 0 && present.bytes + bytes > limits.bytes * share ? "bytes" : undefined;
 }
 
-/** The result of a row left alone by `run`: another transaction has locked it. */
 export const rowIsLocked = Symbol("the row is locked");
 
 export interface BatchOptions<Row, Result> {
@@ -56,14 +54,10 @@ export interface BatchOptions<Row, Result> {
   run(rows: readonly Row[]): Promise<readonly (Result | typeof rowIsLocked)[]>;
   /** Does the same for locked rows of one owner and waits for the locks, as `run` then must not: it would delay other rows. */
   runLocked?(rows: readonly Row[]): Promise<readonly (Result | typeof rowIsLocked)[]>;
-  /** Statements of `runLocked` in flight at most, each on a connection; default 2. */
   maxLockWaits?: number;
   /** Returns the error of a locked row that has waited long enough. Required if `runLocked` returns `rowIsLocked`. */
   giveUp?(row: Row): Error | undefined;
-  /**
-   * Retries a failed statement `by-owner`, then row by row, in parallel (default); or `in-halves`, one after the other, for
-   * statements that would wait for each other's locks.
-   */
+  /** By owner, then row by row (default); or `in-halves`, one after the other, where statements wait for each other. */
   retry?: "by-owner" | "in-halves";
   /** Statements in flight at most; default 1. With more than one, {@link targetOf} keeps no order. */
   maxInFlight?: number;
@@ -85,13 +79,11 @@ export interface BatchOptions<Row, Result> {
 }
 
 export interface GroupCommitOptions<Row, Result> extends BatchOptions<Row, Result> {
-  /** The tenant with a share of the queue and of each statement, such as an account. */
   ownerOf(row: Row): string;
   refuse(refusal: Refusal): Error;
   observe?(rows: number): void;
 }
 
-/** Adds a row to the next batch and resolves with the row's own result. */
 export type Batched<Row, Result> = (row: Row) => Promise<Result>;
 
 /** A service's `createGroupCommit` for rows of accounts, with its refusals and metrics filled in. */
