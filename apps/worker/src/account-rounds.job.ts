@@ -3,14 +3,12 @@ import type { JobDeps } from "./job-deps.js";
 
 type RoundDeps = Omit<JobDeps, "now">;
 
-/** Books new model calls in the daily sums, so that readers find little left to do. */
 export function createSettleCalls(deps: RoundDeps): () => Promise<void> {
   const settle = (accountId: string) => settleCalls(deps.pool, accountId);
   return async () =>
     eachAccount(await listAccountsWithDueCalls(deps.pool), settle, "model calls of an account are not settled", deps);
 }
 
-/** Stores blocks of traces, for searches to skip. */
 export function createStoreBlocks(deps: RoundDeps): () => Promise<void> {
   const { pool, log, isStopping } = deps;
   const store = async (accountId: string) => {

@@ -86,7 +86,6 @@ async function evaluate({ pool, log, isStopping }: JobDeps): Promise<void> {
   if (changed > 0) log.info({ changed }, "rules crossed or back");
 }
 
-/** Stores the finished days of every site whose columns are missing or of former events. */
 async function storeFinishedDays({ pool, log, now, isStopping }: JobDeps): Promise<void> {
   const { rows } = await pool.query<{ id: string }>("SELECT id FROM site ORDER BY id");
   const siteIds = rows.map(({ id }) => id);

@@ -59,7 +59,6 @@ export function runPeriodically(jobs: readonly PeriodicJob[], log: Logger, onSuc
       for (const timer of timers.values()) clearTimeout(timer);
       await Promise.all(rounds.values());
     },
-    /** The jobs with a round under way. */
     running: () => [...rounds.keys()],
   };
 }

@@ -14,7 +14,6 @@ const statementTimeoutMs = 60_000;
 /** Making or dropping a partition waits for locks that a busy collector holds for moments. */
 const lockTimeoutMs = 5_000;
 
-/** Starts the worker; `stop` finishes the jobs in hand and takes no other. */
 export async function startWorker(config: Config, log: Logger): Promise<Running & { port: number }> {
   const settings = { statementTimeoutMs, lockTimeoutMs };
   const { pool, registry, stores } = await openDatabase({ service: "worker", config, log, pool: settings });

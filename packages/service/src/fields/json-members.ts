@@ -1,4 +1,3 @@
-/** The characters that shape a JSON text. */
 export const ascii = {
   quote: 0x22,
   comma: 0x2c,
@@ -22,10 +21,7 @@ export interface JsonShape {
   values: number;
 }
 
-/**
- * Measures a JSON text. It accepts any text, so it can run before the parser and keep deep input from it.
- * @param enough values after which it stops, and has measured the beginning alone
- */
+/** Measures any text, before a parser sees it. With `enough` values it stops, and has measured the beginning alone. */
 export function jsonShape(text: string, enough = Number.POSITIVE_INFINITY): JsonShape {
   let depth = 0;
   let deepest = 0;
@@ -93,17 +89,11 @@ type JsonMembers = ReadonlyMap<string, string>;
 
 export type JsonMember = readonly [key: string, text: string];
 
-/** A list, or a set behind this function. */
 interface Keys {
   includes(key: string): boolean;
 }
 
-/**
- * Finds members of a JSON object as text, without white space around it. The last of doubled keys counts, as in
- * `JSON.parse`.
- * @param text a valid JSON object
- * @returns the texts by key, without absent members
- */
+/** Finds members of a valid JSON object, as text without space around it. The last of doubled keys counts. */
 export function jsonMembers(text: string, keys: Keys): JsonMembers {
   const found = new Map<string, string>();
   collectMembers(text, text.indexOf("{"), keys, (key, value) => found.set(key, value));
@@ -145,7 +135,6 @@ export function jsonElementMembers(
   return problem ?? elements;
 }
 
-/** All members of a JSON object, doubled ones too: the key, the value's text, and the text of both. */
 function objectMembers(text: string): { key: string; value: string; text: string }[] {
   const members: { key: string; value: string; text: string }[] = [];
   walkObject(text, text.indexOf("{"), (key, start, open) => {
@@ -164,10 +153,7 @@ function collectMembers(text: string, open: number, keys: Keys, keep: (key: stri
   });
 }
 
-/**
- * `visit` takes a key, the index after its colon and that of its quote, and returns an index at or after the value's end. Ends at
- * the first place that is no JSON.
- */
+/** `visit` takes a key and its indexes, and returns one at or after its value's end. Ends at what is no JSON. */
 function walkObject(
   text: string,
   open: number,
@@ -205,7 +191,6 @@ function walkList(text: string, open: number, visit: (start: number) => number):
   return i + 1;
 }
 
-/** The index of the next character after JSON's white space (RFC 8259, section 2). */
 export function skipSpace(text: string, i: number): number {
   for (let at = i; ; at++) {
     const code = text.charCodeAt(at);
@@ -213,7 +198,6 @@ export function skipSpace(text: string, i: number): number {
   }
 }
 
-/** The index of the comma or closing brace after the value that starts at `start`. */
 function endOfMember(text: string, start: number): number {
   let depth = 0;
   for (let i = start; i < text.length; i++) {
@@ -229,7 +213,6 @@ function endOfMember(text: string, start: number): number {
   return text.length;
 }
 
-/** The index of the quote that closes the string at `open`, or the text's length. */
 function closingQuote(text: string, open: number): number {
   for (let i = open + 1; ; ) {
     const close = text.indexOf('"', i);
@@ -241,53 +224,29 @@ function closingQuote(text: string, open: number): number {
   }
 }
 
+/** A string, an empty list or object, white space (RFC 8259, section 2), or a character that shapes a JSON text. */
+const piece = /"[^"\\]*(?:\\.[^"\\]*)*"|[{[][ \n\r\t]*[}\]]|[ \n\r\t]+|[{}[\],:]/g;
+
 /** Writes valid JSON in one line, or with an indent as `JSON.stringify`. Strings, numbers and doubled keys stay as they are. */
 export function layOutJson(text: string, indent = 0): string {
-  let out = "";
   let depth = 0;
   const line = () => (indent > 0 ? `\n${" ".repeat(indent * depth)}` : "");
-  for (let i = 0; i < text.length; i++) {
-    const character = text.charAt(i);
-    if (character === '"') {
-      const close = closingQuote(text, i);
-      out += text.slice(i, close + 1);
-      i = close;
-    } else if (character === "{" || character === "[") {
-      const end = closeOfEmpty(text, i);
-      if (end > 0) {
-        out += character + text.charAt(end);
-        i = end;
-      } else {
-        depth++;
-        out += character + line();
-      }
-    } else if (character === "}" || character === "]") {
+  return text.replace(piece, (found) => {
+    const last = found.at(-1) ?? "";
+    if (last === '"') return found;
+    if (last === "}" || last === "]") {
+      if (found.length > 1) return found.charAt(0) + last;
       depth--;
-      out += line() + character;
-    } else if (character === ",") out += character + line();
-    else if (character === ":") out += indent > 0 ? ": " : ":";
-    else if (!isSpace(character)) out += character;
-  }
-  return out;
+      return line() + last;
+    }
+    if (last === ":") return indent > 0 ? ": " : ":";
+    if (last === "{" || last === "[") depth++;
+    else if (last !== ",") return "";
+    return last + line();
+  });
 }
 
-/** The index of the bracket that closes an empty list or object; 0 for others. */
-function closeOfEmpty(text: string, open: number): number {
-  let i = open + 1;
-  while (isSpace(text.charAt(i))) i++;
-  return text.charAt(i) === "}" || text.charAt(i) === "]" ? i : 0;
-}
-
-/** White space of JSON (RFC 8259, section 2). */
-function isSpace(character: string): boolean {
-  return character === " " || character === "\n" || character === "\r" || character === "\t";
-}
-
-/**
- * Replaces members of a JSON object as text. New ones go to the end, null removes one; the others keep text and order.
- * @param base a valid JSON object
- * @param changes a valid JSON object; the last of doubled keys counts
- */
+/** Replaces members of a JSON object as text: new ones go to the end, null removes one, others stay as they are. */
 export function mergeMembers(base: string, changes: string): string {
   const changed = new Map(objectMembers(changes).map(({ key, value }) => [key, value]));
   const kept: string[] = [];

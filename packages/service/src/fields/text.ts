@@ -21,10 +21,7 @@ export function textProblem(text: string): string | undefined {
   return undefined;
 }
 
-/**
- * A text field, stored exactly as given.
- * @param bounds lengths in UTF-16 code units; `min` is 0 if omitted
- */
+/** A text field, stored as given. Its bounds are lengths in UTF-16 code units; `min` is 0 if omitted. */
 export function textField(bounds: { min?: number; max?: number } = {}) {
   let field = z.string();
   if (bounds.min !== undefined) field = field.min(bounds.min);
@@ -44,13 +41,11 @@ export function nameProblem(text: string): string | undefined {
 /** RFC 5321 sets the limit of 254. */
 const addressRule = z.email().max(254);
 
-/** The address in lower case without outer spaces; undefined if it is none. */
 export function normaliseEmail(text: string): string | undefined {
   const email = text.trim().toLowerCase();
   return addressRule.safeParse(email).data;
 }
 
-/** A field with an address, in lower case. */
 export function emailField() {
   return z.string().transform((text, context) => {
     const email = normaliseEmail(text);

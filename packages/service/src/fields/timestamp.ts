@@ -10,7 +10,6 @@ const usualForm = /^\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
 /** A day in UTC that exists: the last one, since many timestamps in a row are of the same. */
 let knownDay = "none";
 
-/** A parsed timestamp, or a sentence about the error. */
 export type TimestampResult = { ok: true; value: string } | { ok: false; problem: string };
 
 /**
@@ -46,7 +45,6 @@ function utcMillis(year: number, month: number, day: number, hour: number, minut
   return date.setUTCHours(hour, minute, second, 0);
 }
 
-/** A timestamp field; see {@link parseTimestamp}. */
 export function timestampField() {
   return z
     .string()

@@ -3,7 +3,6 @@ import { isIP } from "node:net";
 import proxyAddr from "proxy-addr";
 import { z } from "zod";
 
-/** The variable `TRUSTED_PROXIES`: addresses and ranges with a trusted `X-Forwarded-For`. */
 export function trustedProxiesVariable() {
   return z
     .string()
@@ -29,15 +28,8 @@ function canBeTrusted(parts: string[]): boolean {
   }
 }
 
-/** Notes that a proxy stands before the app whose addresses of clients nobody reads. */
-interface ProxyWatch {
-  onUntrusted(): void;
-  /** For `/ready`. */
-  notes(): string[];
-}
-
-/** Warns once: the limits then count all of the proxy's clients as one. */
-export function createProxyWatch(log: { warn(message: string): void }): ProxyWatch {
+/** Warns once of a proxy whose addresses of clients nobody reads: limits then count all its clients as one. */
+export function createProxyWatch(log: { warn(message: string): void }) {
   const note =
     "X-Forwarded-For came from an address outside TRUSTED_PROXIES: limits count all clients of that proxy as one";
   let isSeen = false;
@@ -56,7 +48,7 @@ export function createProxyWatch(log: { warn(message: string): void }): ProxyWat
  */
 export function createAddressReader(
   trustedProxies: readonly string[],
-  watch?: ProxyWatch,
+  watch?: ReturnType<typeof createProxyWatch>,
 ): (request: IncomingMessage) => string {
   const isTrusted = rememberPeer(proxyAddr.compile([...trustedProxies]));
   const find = (request: IncomingMessage) => {

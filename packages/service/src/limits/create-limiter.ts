@@ -1,9 +1,9 @@
 import { createRequire } from "node:module";
+import { LRUCache } from "lru-cache";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { RateLimiterPostgres, RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
 
-/** The outcome of counting a request. */
 export interface Allowance {
   readonly isAllowed: boolean;
   readonly remaining: number;
@@ -11,7 +11,7 @@ export interface Allowance {
   readonly resetSeconds: number;
 }
 
-/** Keys in memory. With more keys in a minute, the oldest one starts its minute anew. */
+/** Keys in memory. Beyond, the key used longest ago starts its window anew. */
 const maxKeys = 10_000;
 
 interface Window {
@@ -21,18 +21,12 @@ interface Window {
 
 /** Counts requests per key in this process. A window begins with its first request. */
 export function createMemoryLimiter(points: number, windowMs: number, now: () => number) {
-  // In the order of their ends: all windows are equally long, and begin when they enter the map.
-  const windows = new Map<string, Window>();
-
+  const windows = new LRUCache<string, Window>({ max: maxKeys });
   const open = (key: string): Window => {
-    windows.delete(key);
-    const [oldest] = windows.keys();
-    if (oldest !== undefined && windows.size >= maxKeys) windows.delete(oldest);
     const fresh = { endsAt: now() + windowMs, spent: 0 };
     windows.set(key, fresh);
     return fresh;
   };
-
   return {
     get size() {
       return windows.size;
@@ -52,11 +46,8 @@ export function createMemoryLimiter(points: number, windowMs: number, now: () =>
   };
 }
 
-/** Counts requests per key over all instances. */
 export interface Limiter {
-  /** Spends one request of the key's window, if there is one left. */
   spend(key: string): Promise<Allowance>;
-  /** Gives a spent request back, best effort. */
   refund(key: string): Promise<void>;
   /** Rejects when the shared counters cannot be reached. */
   check(): Promise<unknown>;
@@ -64,7 +55,6 @@ export interface Limiter {
 }
 
 export interface Limit {
-  /** Distinguishes the counts of limiters. */
   name: string;
   /** Requests of a key in a window, which begins with its first request. */
   points: number;

@@ -14,7 +14,6 @@ import { type Answer, type Route, route, validationErrorSchema } from "../http/i
 import { callTool, describeTool, type McpTool, type ToolCall } from "./tool.js";
 
 interface McpRouteOptions {
-  /** The server's name for clients. */
   name: string;
   tools: readonly McpTool[];
   /** Counts a call and may refuse it, where the route's guards do not. */

@@ -63,10 +63,7 @@ async function readPage(read: ReadAnswer, given: number): Promise<string> {
   }
 }
 
-/**
- * A part of a text from a cursor on, and the cursor of the next one, null after the last.
- * @throws AppError 400 for a cursor that is no number
- */
+/** A part of a text from a cursor on, and the next cursor, null after the last. @throws AppError 400 for a wrong one */
 export function textPart(text: string, cursor = "0"): { text: string; next_cursor: string | null } {
   if (!/^\d{1,9}$/.test(cursor)) throw validationError({ cursor: "Must be the next_cursor of an earlier answer" });
   const end = Number(cursor) + maxPart;
@@ -94,7 +91,6 @@ export interface McpTool {
 /** Answers a call with clean JSON of at most {@link maxCharacters}. `own` are the arguments that the route does not take. */
 export type AnswerCall = (call: {
   params: Readonly<Record<string, string>>;
-  /** As the route's schema reads it. */
   query: unknown;
   own: Readonly<Record<string, string>>;
   response: Response;
@@ -143,10 +139,7 @@ export function describeTool(tool: McpTool) {
   };
 }
 
-/**
- * Reads a route for a tool.
- * @throws AppError the refusal of the route, or 400 for wrong arguments
- */
+/** Reads a route for a tool. @throws AppError the refusal of the route, or 400 for wrong arguments */
 export function callTool(tool: McpTool, given: Readonly<Record<string, unknown>>, call: ToolCall): Promise<string> {
   const { route, further } = tool;
   const args = textsOf(given);

@@ -2,15 +2,12 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
 import { Counter, Gauge, type Registry } from "prom-client";
 
-/** Limits of one connection and of all together. */
 export interface ConnectionLimits {
   /** Open connections; one more is closed at once. 4,000 with an unfinished body each held 60 MiB in the collector. */
   maxConnections: number;
   /** Whether other processes listen on the same port: Node would offer a connection that one refuses to them, for ever. */
   isPortShared: boolean;
-  /** The time for a request's head. */
   headersTimeoutMs: number;
-  /** The time for a whole request. */
   requestTimeoutMs: number;
   /** How often Node checks the two above. */
   checkIntervalMs: number;
@@ -33,7 +30,6 @@ export const connectionLimits: ConnectionLimits = {
   stopIdleMs: 1_000,
 };
 
-/** How often the stopping server checks its connections. */
 const sweepIntervalMs = 50;
 
 /** Routes of a line in the log, and closed connections that are asked for theirs. */
@@ -45,7 +41,6 @@ interface Noted {
 }
 
 interface Connection {
-  /** The latest response on it. */
   response: ServerResponse | undefined;
   /** While the server stops: the bytes read at the last check, and the start of its quiet time. */
   bytesRead: number;
@@ -93,12 +88,10 @@ export class Connections {
     if (connection) connection.response = response;
   }
 
-  /** A connection's current or last response. */
   responseOn(socket: Socket): ServerResponse | undefined {
     return this.open.get(socket)?.response;
   }
 
-  /** Some routes of requests in hand, or ended since a moment of `performance.now()`. */
   routesSince(moment: number): string[] {
     const routes = new Set<string>();
     for (const response of [...[...this.open.values()].map((each) => each.response), ...this.closed]) {

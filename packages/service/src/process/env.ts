@@ -10,11 +10,7 @@ export class ConfigError extends Error {
   }
 }
 
-/**
- * Reads variables from an environment and reports all problems at once. An empty variable counts as missing.
- * @param shape a field per variable, such as `{ TRACE_API_PORT: portVariable(4100) }`
- * @throws ConfigError naming each missing or wrong variable
- */
+/** Reads a variable per field; an empty one counts as missing. @throws ConfigError naming each missing or wrong one */
 export function readEnv<Shape extends z.ZodRawShape>(
   env: NodeJS.ProcessEnv,
   shape: Shape,
@@ -27,7 +23,6 @@ export function readEnv<Shape extends z.ZodRawShape>(
   throw new ConfigError(result.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`));
 }
 
-/** A whole number within bounds. */
 export function integerVariable(bounds: { min: number; max: number }) {
   const message = `must be a whole number from ${bounds.min} to ${bounds.max}`;
   return z
@@ -42,10 +37,7 @@ const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 /** A number of seconds, minutes, hours or days, such as `90s` or `2h`. */
 export type Duration = `${number}${keyof typeof unitMs}`;
 
-/**
- * A span of time, read as milliseconds: `90s`, `30m`, `2h`, `1d`, or plain seconds.
- * @param bounds inclusive
- */
+/** A span of time, read as milliseconds: `90s`, `30m`, `2h`, `1d`, or plain seconds. The bounds are inclusive. */
 export function durationVariable(bounds: { min: Duration; max: Duration }) {
   const message = `must be a time from ${bounds.min} to ${bounds.max}, such as 90s, 30m, 2h, 1d, or seconds`;
   return z
@@ -88,7 +80,6 @@ function choiceVariable<const Choice extends string>(choices: readonly [Choice, 
   return z.enum(choices, { error: `must be one of: ${choices.join(", ")}` });
 }
 
-/** The dashboard's address, without a slash at the end. */
 export function dashboardUrlVariable() {
   return urlVariable(["https:", "http:"]).transform((url) => url.replace(/\/+$/, ""));
 }
@@ -101,12 +92,10 @@ const deletedSettings = [
   "SWEEP_INTERVAL_SECONDS",
 ];
 
-/** The settings of an environment that earlier versions read. */
 export function findDeletedSettings(env: NodeJS.ProcessEnv): string[] {
   return deletedSettings.filter((name) => env[name]);
 }
 
-/** Variables of every process. */
 export const commonVariables = {
   DATABASE_URL: urlVariable(["postgres:", "postgresql:"]),
   DIRECT_DATABASE_URL: urlVariable(["postgres:", "postgresql:"]).optional(),
@@ -119,35 +108,23 @@ export const commonVariables = {
   DATABASE_POOL_SIZE: integerVariable({ min: 1, max: 200 }).default(10),
 };
 
-/**
- * The database's settings of {@link commonVariables}.
- * @throws ConfigError without a way past a pooler in transaction mode
- */
-export function databaseConfig(read: {
-  DATABASE_URL: string;
-  DIRECT_DATABASE_URL?: string | undefined;
-  DATABASE_POOLER?: "session" | "transaction" | undefined;
-  DATABASE_POOL_SIZE: number;
-  REQUIRE_SYNCHRONOUS_STANDBY?: number | undefined;
-}): {
-  url: string;
-  /** Leads past a pooler, for `LISTEN` and the queue. */
-  directUrl: string;
-  maxConnections: number;
-  isPooledByTransaction?: true | undefined;
-  isStandbyRequired?: true | undefined;
-} {
+type CommonValues = z.output<z.ZodObject<typeof commonVariables>>;
+
+/** @throws ConfigError without a way past a pooler in transaction mode */
+export function databaseConfig(
+  read: Pick<CommonValues, "DATABASE_URL" | "DATABASE_POOL_SIZE"> & Partial<CommonValues>,
+) {
   const { DATABASE_URL: url, DIRECT_DATABASE_URL: directUrl, DATABASE_POOL_SIZE: maxConnections } = read;
   const isPooledByTransaction = read.DATABASE_POOLER === "transaction" || undefined;
   if (isPooledByTransaction && !directUrl)
     throw new ConfigError(["DIRECT_DATABASE_URL must be set with DATABASE_POOLER=transaction"]);
   const isStandbyRequired = read.REQUIRE_SYNCHRONOUS_STANDBY === 1 || undefined;
+  // The direct URL leads past a pooler, for `LISTEN` and the queue.
   return { url, directUrl: directUrl ?? url, maxConnections, isPooledByTransaction, isStandbyRequired };
 }
 
 const mostProcesses = 64;
 
-/** Variables of every HTTP service. */
 export const httpVariables = {
   ...commonVariables,
   WEB_CONCURRENCY: z
@@ -157,10 +134,7 @@ export const httpVariables = {
     .default(1),
 };
 
-/**
- * The processes of an HTTP service. `auto` takes the cores, and no more than two connections each allow.
- * @throws ConfigError unless each process gets a connection of the pool
- */
+/** `auto` takes the cores, two connections each at least. @throws ConfigError unless each process gets a connection */
 export function processesOf(read: { WEB_CONCURRENCY: number | "auto"; DATABASE_POOL_SIZE: number }): number {
   const { WEB_CONCURRENCY: wanted, DATABASE_POOL_SIZE: connections } = read;
   if (wanted === "auto") {

@@ -11,33 +11,19 @@ import type { Duplex } from "node:stream";
 import type { Registry } from "prom-client";
 import { type ConnectionLimits, Connections, connectionLimits } from "./connections.js";
 
-/** An Express app's prototypes of requests and responses. */
 interface ExpressApp {
   request: object;
   response: object;
-}
-
-/** The classes of a server's requests and responses, as `http.createServer` takes them. */
-interface MessageClasses {
-  IncomingMessage: typeof IncomingMessage;
-  ServerResponse: typeof ServerResponse;
 }
 
 /**
  * Makes the classes of a server's requests and responses. Express sets each message's prototype to its app's; a changed
  * prototype costs the message its shape, and all later property reads are slow. These messages start with the app's
  * prototypes, so Express changes nothing. On Node 20 that halves the CPU time of an idle Express app's request (420 to 171 µs
- * on a busy machine). On Node 24 and 26 nothing changes (145 and 161, 114 and 115 µs): once Node 20 is no longer supported,
- * this file can go. `pnpm bench traces --node 20,24,26` measures it.
- *
- * Subclasses, not `Object.create` or `Reflect.construct`: V8 optimises `new` of a class alone.
- * @param handler an Express app (its `request` and `response` become the classes' prototypes) or any other listener
- * @param onHead called before each answer's head is written
+ * on a busy machine). On Node 24 and 26 nothing changes: once Node 20 is no longer supported, this function can go.
+ * `pnpm bench traces --node 20,24,26` measures it. Subclasses: V8 optimises `new` of a class alone.
  */
-export function createMessageClasses(
-  handler: RequestListener,
-  onHead: (response: ServerResponse) => void,
-): MessageClasses {
+export function createMessageClasses(handler: RequestListener, onHead: (response: ServerResponse) => void) {
   class Request extends IncomingMessage {}
   class Response<Of extends IncomingMessage> extends ServerResponse<Of> {
     override writeHead(statusCode: number, reasonOrHeaders?: unknown, headers?: unknown): this {
@@ -66,23 +52,17 @@ export interface ListenOptions {
   handler: RequestListener;
   host: string;
   port: number;
-  /** The port's variable, for the message when the port is taken. */
   portVariable: string;
   /** Takes any free port instead of failing when the port is taken. */
   orAnyPort?: boolean;
-  /** Counts open and cut connections. */
   registry?: Registry;
-  /** Replaces {@link connectionLimits}. */
   limits?: Partial<ConnectionLimits>;
 }
 
 export interface Listening {
   readonly server: Server;
   readonly port: number;
-  /**
-   * Takes no more connections, lets requests in hand finish, closes connections between requests, and cuts the rest after
-   * the time.
-   */
+  /** Lets requests in hand finish, closes connections between requests, and cuts the rest after the time. */
   stop(drainTimeoutMs: number): Promise<void>;
   /** Some routes of requests in hand, or ended since a moment of `performance.now()`. */
   routesSince(moment: number): readonly string[];
@@ -93,7 +73,6 @@ export class ListenError extends Error {
   override name = "ListenError";
 }
 
-/** Opens an HTTP server with bounds on its connections. */
 export async function listen(options: ListenOptions): Promise<Listening> {
   const { handler, host } = options;
   const limits = { ...connectionLimits, ...options.limits };

@@ -1,11 +1,9 @@
 import { type DestinationStream, type Logger, levels, pino } from "pino";
 
 export interface LoggerOptions {
-  /** Names the process in every line. */
   service: string;
   /** One of pino's levels or `silent`. Any other text counts as `info`: the log opens before the configuration is checked. */
   level: string | undefined;
-  /** Its number where several processes share standard output. */
   process?: number | undefined;
   destination?: DestinationStream;
 }

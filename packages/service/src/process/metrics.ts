@@ -1,6 +1,6 @@
+import type pg from "pg";
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 
-/** A registry with Node's own metrics, labelled with the service. */
 export function createRegistry(service: string): Registry {
   const registry = new Registry();
   registry.setDefaultLabels({ service });
@@ -8,7 +8,6 @@ export function createRegistry(service: string): Registry {
   return registry;
 }
 
-/** Makes a counter of committed traces, spans or events. */
 export function createAccepted<Kind extends string>(registry: Registry, kinds: readonly Kind[]) {
   const counter = new Counter({
     name: "waymark_accepted_total",
@@ -20,15 +19,8 @@ export function createAccepted<Kind extends string>(registry: Registry, kinds: r
   return (kind: Kind, count: number) => counter.inc({ kind }, count);
 }
 
-/** The counts of a `pg.Pool`. */
-export interface PoolCounts {
-  readonly totalCount: number;
-  readonly idleCount: number;
-  readonly waitingCount: number;
-}
-
 /** Shows a connection pool's connections by state; `waiting` above 0 for long means a pool too small. */
-export function observePool(registry: Registry, pool: PoolCounts): void {
+export function observePool(registry: Registry, pool: pg.Pool): void {
   new Gauge({
     name: "waymark_database_connections",
     help: "Connections of the pool by state, and statements that wait for one",

@@ -19,7 +19,6 @@ const standbySql = `
   SELECT current_setting('synchronous_commit') AS commit, current_setting('synchronous_standby_names') AS names,
     EXISTS (SELECT FROM pg_stat_replication WHERE COALESCE(sync_state, 'sync') IN ('sync', 'quorum')) AS is_connected`;
 
-/** @throws NotReadyError saying why commits are on one machine only */
 async function checkStandby(pool: pg.Pool): Promise<void> {
   const { rows } = await pool.query<Row>(standbySql);
   const [row] = rows;
@@ -30,7 +29,6 @@ async function checkStandby(pool: pg.Pool): Promise<void> {
   if (!row.is_connected) throw new NotReadyError("writes wait: no synchronous standby is connected");
 }
 
-/** Shows as a metric whether {@link checkStandby} passes. */
 function observeStandby(registry: Registry, check: () => Promise<void>): void {
   new Gauge({
     name: "waymark_synchronous_standby",
@@ -53,7 +51,6 @@ export interface StoresOptions {
   /** Gets the sentence for a schema or a role with which the service begins to wait. */
   warn(sentence: string): void;
   pool: pg.Pool;
-  /** The pool's own options. */
   poolOptions: PoolOptions;
   isStandbyRequired?: boolean | undefined;
   redisUrl?: string | undefined;

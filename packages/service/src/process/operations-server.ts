@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Gauge, Registry } from "prom-client";
 import { type Listening, listen } from "./listen.js";
+import { withDeadline } from "./with-deadline.js";
 
 /** A check per store; it throws when the store does not answer. */
 export type Checks = Readonly<Record<string, () => Promise<unknown>>>;
 
 export interface ReadinessChecks {
-  /** Stores required for any work. */
   required: Checks;
   /** Stores with a substitute: the answer names a failed one and stays 200. */
   bridged?: Checks;
@@ -28,9 +28,8 @@ export interface Readiness {
 const checkTimeoutMs = 2_000;
 
 /**
- * Whether the stores answer, each within two seconds.
- * @returns status 200 with `{status:"ok", checks}`, or 503 with `{error, checks}` when a required one fails; each check is
- * `ok` or `failed`
+ * Whether the stores answer, each within two seconds: 200 with `{status:"ok", checks}`, or 503 with `{error, checks}` when a
+ * required one fails; each check is `ok` or `failed`.
  */
 export async function readiness(checks: ReadinessChecks): Promise<Readiness> {
   const all = { ...checks.required, ...checks.bridged };
@@ -62,22 +61,15 @@ export function observeReadiness(registry: Registry, ready: () => Promise<Readin
 }
 
 async function failureOf(check: () => Promise<unknown>): Promise<Error | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error("timeout")), checkTimeoutMs);
-  });
   try {
-    await Promise.race([check(), timeout]);
+    await withDeadline(check(), checkTimeoutMs, "timeout");
     return undefined;
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
-  } finally {
-    clearTimeout(timer);
   }
 }
 
 interface OperationsServerOptions {
-  /** Prometheus text. */
   metrics(): Promise<string>;
   ready(): Promise<Readiness>;
   host: string;

@@ -10,7 +10,6 @@ const maxHeldMs = 250;
 /**
  * Warns in the log when the event loop was held for longer than 250 ms, with the work in hand meanwhile. The histogram of its
  * delays, `nodejs_eventloop_lag_*`, is in every registry.
- * @param inHand names work under way, or ended since a moment of `performance.now()`
  */
 export function watchEventLoop(
   log: Logger,
@@ -30,7 +29,6 @@ export function watchEventLoop(
 export interface Running {
   /** The port of a client or, without one, of an operator; told to the parent, whatever the log's level. */
   readonly port?: number;
-  /** Finishes the work in hand, takes no more, and closes everything. */
   stop(): Promise<void>;
   /** Names the work under way, or ended since a moment of `performance.now()`, for the log. */
   inHand?(since: number): readonly string[];
@@ -112,7 +110,6 @@ function isStop(message: unknown): boolean {
   return (message as { kind?: unknown } | null)?.kind === "stop";
 }
 
-/** Ends the process once the log is written, or soon anyway if nobody reads it. */
 function end(node: ProcessLike, log: Logger, code: number): void {
   const timer = setTimeout(() => node.exit(code), flushTimeoutMs);
   log.flush(() => {

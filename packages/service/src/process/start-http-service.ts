@@ -19,13 +19,11 @@ import {
 } from "./operations-server.js";
 import { type ProcessLike, type Running, runProcess } from "./run-process.js";
 
-/** The settings of every HTTP service; each adds its own. */
 export interface HttpServiceConfig {
   http: { host: string; port: number };
   metrics: { host: string; port: number; isPortChosen: boolean };
   database: ReturnType<typeof databaseConfig>;
   redisUrl?: string | undefined;
-  /** One if omitted. */
   processes?: number;
 }
 
@@ -36,14 +34,11 @@ export interface ServiceParts<Config> {
   log: Logger;
   /** Undefined in the only process. */
   siblings: Siblings | undefined;
-  /** The readiness checks of the database. */
   stores: Checks;
 }
 
 interface HttpApp {
-  /** The Express app. */
   handler: RequestListener;
-  /** The checks of `/ready` on the operations port. */
   checks: ReadinessChecks;
   /** Ends answers that would not end by themselves, before the server waits for requests in hand. */
   beforeStop?(): void;
@@ -54,9 +49,7 @@ interface HttpApp {
 export interface HttpServiceOptions<Config extends HttpServiceConfig> {
   /** Such as `trace-api`: the name in logs, metrics and `pg_stat_activity`. Its ports' variables start with it, in capitals. */
   name: string;
-  /** @throws ConfigError naming each missing or wrong variable */
   loadConfig(env: NodeJS.ProcessEnv): Config;
-  /** Settings of the pool beside the timeouts of services. */
   pool?: Pick<Partial<PoolOptions>, "lockTimeoutMs" | "plansOnce" | "pipeline">;
   openApp(parts: ServiceParts<Config>): HttpApp | Promise<HttpApp>;
 }
@@ -68,7 +61,6 @@ const drainTimeoutMs = 10_000;
  * Runs an HTTP service: pool, app, operations server and HTTP server. On a signal they close in this order: HTTP server,
  * app, pool, operations server. {@link runProcess} has the signals and exit codes. With several processes this one forks
  * them and keeps the operations server.
- * @param node Node's `process`, with its environment
  */
 export async function startHttpService<Config extends HttpServiceConfig>(
   node: ProcessLike & { env: NodeJS.ProcessEnv },
@@ -91,7 +83,6 @@ export async function startHttpService<Config extends HttpServiceConfig>(
   });
 }
 
-/** The variables of a service's ports. */
 function namesOf(service: string) {
   const prefix = service.toUpperCase().replaceAll("-", "_");
   return { port: `${prefix}_PORT`, metricsPort: `${prefix}_METRICS_PORT` };

@@ -1,21 +1,21 @@
+import { setTimeout as wait } from "node:timers/promises";
 import {
   type BackendFactory,
   type IQueueBackend,
   type Job,
   type JobProgress,
   type JobsOptions,
+  type Queue,
   Worker,
   type WorkerOptions,
 } from "bullmq";
 import type { Logger } from "pino";
+import { withDeadline } from "../process/with-deadline.js";
 
-/** Follows the queue's server from this side of the connection. */
 export interface ServerState {
   /** Aborted once this side closes. */
   readonly closing: AbortSignal;
-  /** The server answered. */
   up(): void;
-  /** The server did not answer, or refused. */
   down(error: unknown): void;
   /** An error without meaning for the server's state, such as a missing job. */
   oddity(error: unknown): void;
@@ -27,10 +27,7 @@ const quietMs = 60_000;
 /** Oddities to remember at most: their texts hold job ids, so their number is not bounded. */
 const maxRemembered = 100;
 
-/**
- * Logs when the server goes and when it comes back, and no single attempt to reach it.
- * @param closing once aborted, it logs nothing: connections end because we close them
- */
+/** Logs when the server goes and comes back, no single attempt, and nothing once closing: connections end then. */
 export function createServerState(log: Logger, closing: AbortSignal): ServerState {
   let isDown = false;
   const loggedAt = new Map<string, number>();
@@ -57,7 +54,6 @@ export function createServerState(log: Logger, closing: AbortSignal): ServerStat
   };
 }
 
-/** A server for queues. */
 export interface QueueBackend {
   /** Opens the adding side of a queue. Connects in the background, and keeps trying. */
   openProducer(queueName: string, state: ServerState): Producer;
@@ -65,7 +61,6 @@ export interface QueueBackend {
   openWorker(queueName: string, process: JobProcessor, settings: WorkerSettings, state: ServerState): OpenedWorker;
 }
 
-/** The adding side. */
 export interface Producer {
   /** The queue, once its server answered; rejects at once while the server is known to be down. */
   queue(): Promise<ProducerQueue>;
@@ -77,13 +72,7 @@ export interface Producer {
   cut(): void;
 }
 
-/** The used part of BullMQ's `Queue`. */
-export interface ProducerQueue {
-  getWaitingCount(): Promise<number>;
-  addBulk(jobs: { name: string; data: object; opts: JobsOptions }[]): Promise<unknown>;
-  getJob(id: string): Promise<Pick<Job, "isDelayed" | "promote"> | undefined>;
-  close(): Promise<void>;
-}
+export type ProducerQueue = Pick<Queue, "getWaitingCount" | "addBulk" | "close">;
 
 /** Runs a job; `token` is its lock. */
 export type JobProcessor = (job: Job, token: string) => Promise<void>;
@@ -104,28 +93,11 @@ export interface WorkerSettings {
 export interface OpenedWorker {
   /** Its `close` takes no further job at once, and hangs for as long as its jobs or the server do. */
   readonly worker: Pick<Worker, "waitUntilReady" | "run" | "close">;
-  /** Ends at once the connections and timers left open by `close`. */
   cut(): void;
 }
 
 /** Finished jobs leave nothing behind: a remembered one would refuse its id when a sweep adds it again. */
 export const jobOptions = { removeOnComplete: true, removeOnFail: true } as const satisfies JobsOptions;
-
-/**
- * Waits for work, but not longer than a time. The work itself goes on; it must be bounded by other means.
- * @throws Error with the message, when the time is over
- */
-export async function withDeadline<T>(work: Promise<T>, timeoutMs: number, message: string): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(message)), timeoutMs);
-  });
-  try {
-    return await Promise.race([work, deadline]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
 
 /** Waits until work has succeeded or failed, but not longer than a time; whether it is over. */
 export async function isOverWithin(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
@@ -138,16 +110,7 @@ export async function isOverWithin(work: Promise<unknown>, timeoutMs: number): P
 
 /** Waits a time; an abort of the signal ends the wait early, without an error. */
 export function pause(delayMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const finish = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", finish);
-      resolve();
-    };
-    const timer = setTimeout(finish, delayMs);
-    signal.addEventListener("abort", finish);
-  });
+  return wait(delayMs, undefined, { signal }).catch(() => undefined);
 }
 
 /**

@@ -25,11 +25,7 @@ const reopenDelayMs = 1_000;
 /** The worker's loop waits so long after an error: BullMQ itself tries again at once or ten times a second. */
 const retryDelayMs = 1_000;
 
-/** The connections of one side. `pg` closes them in order, for as long as the server takes, or `cut` ends them. */
-interface Connections {
-  readonly options: ReturnType<typeof connectionOf>;
-  cut(): void;
-}
+type Connections = ReturnType<typeof createConnections>;
 
 /** Options of BullMQ's pool. Several instances may start at once: its migrations take an advisory lock. */
 function connectionOf(connectionString: string, maxConnections: number, openSocket: () => Socket) {
@@ -48,7 +44,8 @@ function connectionOf(connectionString: string, maxConnections: number, openSock
   };
 }
 
-function createConnections(connectionString: string, maxConnections: number): Connections {
+/** The connections of one side. `pg` closes them in order, for as long as the server takes, or `cut` ends them. */
+function createConnections(connectionString: string, maxConnections: number) {
   const sockets = new Set<Socket>();
   let isCut = false;
   const openSocket = () => {
@@ -99,7 +96,6 @@ async function mayMakeTables({ pool }: PostgresConnection): Promise<boolean> {
   return rows[0]?.may ?? false;
 }
 
-/** Queues in Postgres, by BullMQ's own backend. */
 export function createPostgresQueueBackend(connectionString: string): QueueBackend {
   return {
     openProducer: (queueName, state) => openProducer(createConnections(connectionString, 2), queueName, state),

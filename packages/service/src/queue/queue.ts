@@ -1,5 +1,6 @@
 import { DelayedError, type Job } from "bullmq";
 import type { Logger } from "pino";
+import { withDeadline } from "../process/with-deadline.js";
 import {
   createServerState,
   isOverWithin,
@@ -9,20 +10,14 @@ import {
   pause,
   type QueueBackend,
   type WorkerSettings,
-  withDeadline,
 } from "./backend.js";
 import { createPostgresQueueBackend } from "./postgres-backend.js";
 import type { QueueKind } from "./queues.js";
 import { createRedisQueueBackend } from "./redis-backend.js";
 
-/** The adding side of a queue. */
 export interface JobQueue<Payload extends object> {
-  /**
-   * Adds jobs by one statement or pipeline; leaves queued ones alone.
-   * @throws QueueUnavailableError within ten seconds, when the queue's server does not take them
-   */
+  /** Leaves queued jobs alone. @throws QueueUnavailableError within ten seconds, when the server does not take them */
   add(payloads: readonly Payload[]): Promise<void>;
-  /** Rejects when the queue takes no jobs now. */
   check(): Promise<void>;
   /** Closes the connections within two seconds, for good: from then on `add` rejects. */
   close(): Promise<void>;
@@ -33,7 +28,6 @@ export class QueueUnavailableError extends Error {
   override name = "QueueUnavailableError";
 }
 
-/** How long a check or closing may take. */
 const timeoutMs = 2_000;
 
 /**
@@ -42,10 +36,7 @@ const timeoutMs = 2_000;
  */
 const addTimeoutMs = 10_000;
 
-/**
- * Opens the adding side of a queue. It connects in the background, fails fast while the server is down, keeps nothing in
- * memory meanwhile, and recovers by itself.
- */
+/** Connects in the background, fails fast while the server is down, keeps nothing in memory, recovers by itself. */
 export function createQueue<Payload extends object>(kind: QueueKind<Payload>, server: QueueServer): JobQueue<Payload> {
   const closing = new AbortController();
   const state = createServerState(server.log.child({ queue: kind.name }), closing.signal);
@@ -81,11 +72,9 @@ export function createQueue<Payload extends object>(kind: QueueKind<Payload>, se
   };
 }
 
-/** The server of the queues. */
 export interface QueueServer {
   /** A `redis://` or `rediss://` URL; without one the queues are in Postgres. */
   redisUrl?: string | undefined;
-  /** A `postgres://` URL. */
   databaseUrl: string;
   log: Logger;
 }
@@ -99,11 +88,9 @@ function chooseBackend(server: QueueServer): QueueBackend {
 export interface WorkerOptions<Payload extends object> extends QueueServer {
   /** Does one job. The worker logs an error of it and runs the job again later, without end. */
   handler(payload: Payload): Promise<unknown>;
-  /** Jobs in hand at once. */
   concurrency: number;
 }
 
-/** The working side of a queue. */
 export interface JobWorker {
   /**
    * Takes no further job, waits so long for the jobs in hand, and ends the connections: in order within three seconds more,
@@ -118,7 +105,6 @@ const lockMs = 20_000;
 /** How long closing may take after the jobs in hand have finished. */
 const closeTimeoutMs = 3_000;
 
-/** Between attempts to open a worker. */
 const reopenDelayMs = 1_000;
 
 /** Runs a queue's jobs until it is closed. It connects in the background and continues when the server was away. */
@@ -192,7 +178,6 @@ async function end({ worker, cut }: OpenedWorker): Promise<void> {
 
 interface JobInHand<Payload extends object> {
   job: Job;
-  /** The job's lock. */
   token: string;
   handler: WorkerOptions<Payload>["handler"];
   log: Logger;

@@ -4,7 +4,6 @@ import { runMigrations } from "bullmq";
 import pg from "pg";
 import { z } from "zod";
 
-/** One kind of job, and its queue. */
 export interface QueueKind<Payload extends object = object> {
   /** The queue's name on its server. A new name leaves the jobs of the old one behind. */
   readonly name: string;

@@ -17,7 +17,6 @@ const connecting = {
 
 type ClientOptions = Pick<RedisOptions, "enableOfflineQueue" | "commandTimeout" | "connectionName">;
 
-/** Queues on Redis. */
 export function createRedisQueueBackend(url: string): QueueBackend {
   return {
     openProducer: (queueName, state) => openProducer(url, queueName, state),
@@ -41,13 +40,7 @@ export function createRedisQueueBackend(url: string): QueueBackend {
 }
 
 /** Keeps connecting until it is cut; its events report the server's state. */
-interface Connection {
-  readonly client: Redis;
-  /** Ends it for good: BullMQ reconnects a client if it ends while BullMQ waits for it. */
-  cut(): void;
-}
-
-function connect(url: string, options: ClientOptions, state: ServerState): Connection {
+function connect(url: string, options: ClientOptions, state: ServerState) {
   let isCut = false;
   // Two seconds between attempts at most, so we notice a recovery within two seconds.
   const retryStrategy = (attempt: number) => (isCut ? null : Math.min(50 * 2 ** Math.min(attempt, 10), 2_000));
@@ -58,6 +51,7 @@ function connect(url: string, options: ClientOptions, state: ServerState): Conne
   client.on("close", () => state.down(new Error("The connection to Redis was closed")));
   return {
     client,
+    /** Ends it for good: BullMQ reconnects a client if it ends while BullMQ waits for it. */
     cut() {
       isCut = true;
       if (client.status !== "end") client.disconnect();
@@ -92,7 +86,7 @@ function openProducer(url: string, queueName: string, state: ServerState): Produ
 
 /** Two connections: BullMQ copies the first, and the worker waits for jobs on the copy. */
 function createWorkerConnections(url: string, state: ServerState) {
-  const connections: Connection[] = [];
+  const connections: ReturnType<typeof connect>[] = [];
   const connectAnother = (options: ClientOptions = {}) => {
     const another = connect(url, options, state);
     connections.push(another);

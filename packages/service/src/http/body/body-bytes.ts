@@ -75,7 +75,6 @@ export interface BodyBudget {
 /**
  * Makes a reader of bodies; it inflates gzip, deflate and Brotli. A budget counts a body unless it arrives in one chunk.
  * The reader returns a large body when its owner has a turn; the caller should parse it at once.
- * @param limitBytes of the inflated body
  * @returns a function that throws AppError 413, 415 for another encoding, 400 with `fields.body`, or the budget's refusal
  */
 export function createBytesReader(limitBytes: number, budget?: BodyBudget): ReadBytes {
@@ -104,7 +103,6 @@ async function waitForTurn({ turn, ownerOf }: BodyBudget, response: Response): P
   if (response.closed) throw cutOff();
 }
 
-/** One request's share of a budget, returned when the response closes. */
 class HeldBytes {
   private bytes = 0;
   private isReleased = false;
@@ -114,7 +112,6 @@ class HeldBytes {
     private readonly response: Response,
   ) {}
 
-  /** Takes bytes; returns the refusal if there is one. */
   add(bytes: number): AppError | undefined {
     const { shares, ownerOf } = this.budget;
     const owner = ownerOf(this.response);
@@ -131,7 +128,6 @@ class HeldBytes {
   }
 }
 
-/** Collects chunks up to a size, and drops them when the body is refused. */
 class Chunks {
   private chunks: Buffer[] = [];
   private length = 0;
@@ -164,7 +160,6 @@ function tooLarge(limitBytes: number): AppError {
   return new AppError("body_too_large", { details: { limit_bytes: limitBytes } });
 }
 
-/** Reads a body without an encoding, the usual case. */
 function readPlain(request: Request, limitBytes: number, held: HeldBytes | undefined): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks = new Chunks(limitBytes, held);
@@ -190,7 +185,6 @@ function cutOff(cause?: unknown): AppError {
   return validationError({ body: "The body was cut off" }, cause);
 }
 
-/** Inflates a body, and reads it no faster than the decoder does. */
 function readEncoded(
   request: Request,
   limitBytes: number,

@@ -13,12 +13,10 @@ import {
 import { inSteps } from "../limits/work-shares.js";
 import { type BodyBudget, createBytesReader } from "./body-bytes.js";
 
-/** The request's media type in lower case, without parameters; empty if it has none. */
 export function mediaTypeOf(request: Request): string {
   return (request.headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
 
-/** @throws AppError 415 unless the request's media type is allowed */
 export function requireMediaType(request: Request, allowed: readonly string[]): string {
   const mediaType = mediaTypeOf(request);
   if (!allowed.includes(mediaType)) throw unsupportedMediaType(allowed);
@@ -34,7 +32,6 @@ const maxJsonDepth = 200;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** A parsed body with opaque members as {@link JsonText}. */
 export type JsonBody = Record<string, unknown>;
 
 /** `JSON.parse` takes some ten milliseconds for as many values, and a thousand spans have fewer. */
@@ -47,7 +44,6 @@ interface BodyReaderOptions {
 }
 
 /**
- * Reads a JSON body.
  * @param layout what is read, and what is kept as text; with its `keys`, {@link readOutline} reads bodies of many values by it
  * @param onBytes receives the inflated body before it is parsed
  * @throws AppError 413, 415, or 400 with `fields.body`
@@ -59,7 +55,6 @@ export type ReadJson = (
   onBytes?: (bytes: Buffer) => void,
 ) => Promise<JsonBody>;
 
-/** Makes a reader of JSON bodies; see {@link createBytesReader} for the size limit and the encodings. */
 export function createBodyReader(
   limitBytes: number,
   { isAnyTypeJson = false, budget }: BodyReaderOptions = {},
@@ -76,11 +71,7 @@ export function createBodyReader(
   };
 }
 
-/**
- * Reads the text of a JSON body, for routes decoding their body.
- * @param maxDepth of arrays and objects in each other
- * @throws AppError 400 with `fields.body`
- */
+/** Reads the text of a JSON body, for routes decoding it. @throws AppError 400 with `fields.body` */
 export function readJsonText(bytes: Buffer, maxDepth: number): JsonShape & { text: string } {
   const text = readText(bytes);
   return { text, ...checkDepth(text, maxDepth) };

@@ -7,16 +7,9 @@ const retryAfterSeconds = 1;
 
 /** Makes the errors of limits, and counts them in `waymark_refused_total`. */
 export interface Refusals {
-  /**
-   * 429: one account, key or client has reached its own share; others go on.
-   * @param limit the name in the metric and in the table of limits, such as `waiting_bytes`
-   * @param reason a sentence for the client with the limit and its size
-   */
+  /** 429: one account, key or client has reached its share. `limit` names it in the metric and the table of limits. */
   account(limit: string, reason: string, retryAfter?: number): AppError;
-  /**
-   * 429: one key or client sends too many requests a second.
-   * @param what the name in the metric and a sentence for the client; the limit of a key's requests if omitted
-   */
+  /** 429: one key or client sends too many requests a second; the limit of a key's requests without `what`. */
   rate(limit: number, retryAfter: number, what?: { name: string; reason: string }): AppError;
   /** 503: all clients together have reached a limit of this instance. */
   service(limit: string, reason: string, retryAfter?: number): AppError;
@@ -52,7 +45,6 @@ export function createRefusals(registry: Registry): Refusals {
   };
 }
 
-/** Limits of one resource, such as bytes of bodies. */
 interface ShareLimits {
   name: string;
   /** The other processes of the service, if what they hold counts. */

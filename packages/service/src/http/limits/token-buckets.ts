@@ -21,18 +21,8 @@ interface TokenBucketsOptions {
   clock(): number;
 }
 
-/** A bucket of tokens per key, in the memory of this process and its siblings. */
-interface TokenBuckets {
-  /** Keys in memory. */
-  readonly size: number;
-  /** Takes tokens. With too few it takes none and returns the seconds until there are enough, at least 1. */
-  take(key: string, tokens: number): { retryAfterSeconds: number } | undefined;
-  /** Takes tokens for work already done; the bucket may go below zero. */
-  charge(key: string, tokens: number): void;
-}
-
-/** Makes full buckets. */
-export function createTokenBuckets(options: TokenBucketsOptions): TokenBuckets {
+/** A bucket of tokens per key, full at first, in the memory of this process and its siblings. */
+export function createTokenBuckets(options: TokenBucketsOptions) {
   const { perSecond, burstSeconds, maxKeys, clock, siblings, name } = options;
   const buckets = new LRUCache<string, Bucket>({ max: maxKeys });
   const burst = perSecond * burstSeconds;
@@ -58,7 +48,8 @@ export function createTokenBuckets(options: TokenBucketsOptions): TokenBuckets {
     get size() {
       return buckets.size;
     },
-    take(key, tokens) {
+    /** Takes tokens. With too few it takes none and returns the seconds until there are enough, at least 1. */
+    take(key: string, tokens: number): { retryAfterSeconds: number } | undefined {
       if (perSecond === 0) return undefined;
       const bucket = refill(key);
       // A full bucket pays for more than it holds, and is then below zero.
@@ -68,7 +59,8 @@ export function createTokenBuckets(options: TokenBucketsOptions): TokenBuckets {
       tell?.(key, tokens);
       return undefined;
     },
-    charge(key, tokens) {
+    /** Takes tokens for work already done; the bucket may go below zero. */
+    charge(key: string, tokens: number): void {
       if (perSecond === 0 || tokens <= 0) return;
       refill(key).tokens -= tokens;
       tell?.(key, tokens);

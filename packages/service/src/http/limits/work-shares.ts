@@ -4,11 +4,7 @@ import type { Refusals } from "./shares.js";
 
 /** Shares a scarce resource, so one owner's slow tasks leave room to all others. */
 export interface WorkShares {
-  /**
-   * Does a task when it is the owner's turn.
-   * @param isLeft whether the client has gone; the task is then skipped
-   * @throws AppError 429 when the owner has too many tasks, 503 when all owners together have; the task's own errors
-   */
+  /** Does a task in the owner's turn, unless the client has left. @throws AppError 429 or 503 when busy */
   run<Result>(owner: string, task: () => Promise<Result>, isLeft?: () => boolean): Promise<Result>;
 }
 
@@ -26,11 +22,8 @@ export interface WorkShareLimits {
 
 interface Owner {
   running: number;
-  readonly waiting: Waiting[];
-}
-
-interface Waiting {
-  start(): void;
+  /** They start a task each. */
+  readonly waiting: (() => void)[];
 }
 
 function createBusyErrors({ tasks, owner, maxWaitMs, ...most }: WorkShareLimits, refusals: Refusals) {
@@ -44,20 +37,17 @@ function createBusyErrors({ tasks, owner, maxWaitMs, ...most }: WorkShareLimits,
   };
 }
 
-/** Resolves when started. After too long a wait it leaves the queue and throws the error of `giveUp`. */
-function queueUp(queue: Waiting[], maxWaitMs: number, giveUp: () => Error): Promise<void> {
+function queueUp(queue: Owner["waiting"], maxWaitMs: number, giveUp: () => Error): Promise<void> {
   return new Promise((resolve, reject) => {
-    const turn: Waiting = {
-      start() {
-        clearTimeout(timer);
-        resolve();
-      },
+    const start = () => {
+      clearTimeout(timer);
+      resolve();
     };
     const timer = setTimeout(() => {
-      queue.splice(queue.indexOf(turn), 1);
+      queue.splice(queue.indexOf(start), 1);
       reject(giveUp());
     }, maxWaitMs);
-    queue.push(turn);
+    queue.push(start);
   });
 }
 
@@ -82,11 +72,11 @@ export function createWorkShares(limits: WorkShareLimits, refusals: Refusals): W
     for (let level = 0; level < maxRunningPerOwner; level++) {
       for (const [id, owner] of owners) {
         if (running >= maxRunning) return;
-        const next = owner.running === level ? owner.waiting.shift() : undefined;
-        if (!next) continue;
+        const start = owner.running === level ? owner.waiting.shift() : undefined;
+        if (!start) continue;
         waiting--;
         begin(id, owner);
-        next.start();
+        start();
       }
     }
   }
@@ -127,7 +117,6 @@ export function createWorkShares(limits: WorkShareLimits, refusals: Refusals): W
   };
 }
 
-/** Resolves when the owner has a turn. */
 export type Turn = (owner: string) => Promise<void>;
 
 /**

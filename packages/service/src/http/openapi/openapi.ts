@@ -7,7 +7,6 @@ export interface ApiDescription {
   title: string;
   version: string;
   description: string;
-  /** The path of the mounted routes, such as `/api/v1`. */
   basePath: string;
   /** The shape of the service's keys, such as `wmk_trace_…`; absent if it needs none. */
   keyForm?: string;
@@ -43,7 +42,6 @@ export interface OpenApiDocument {
   paths: Record<string, Record<string, OpenApiOperation>>;
 }
 
-/** Makes a service's OpenAPI 3.1 document from the schemas of its requests. */
 export function describeApi(api: ApiDescription): OpenApiDocument {
   const paths: OpenApiDocument["paths"] = {};
   const schemas: NamedSchemas = {};
@@ -152,7 +150,6 @@ function describeMedia(media: MediaTypes, io: "input" | "output", schemas: Named
   return Object.fromEntries(described);
 }
 
-/** An answer with all of these members. */
 function jsonAnswer(description: string, properties: Record<string, JsonSchema>, example: unknown) {
   const schema = { type: "object", properties, required: Object.keys(properties) };
   return { description, content: { "application/json": { schema, example } } };

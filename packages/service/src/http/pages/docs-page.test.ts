@@ -45,7 +45,7 @@ describe("describeApi", () => {
 });
 
 describe("docsPage", () => {
-  const page = docsPage(api, { origin: "https://api.example.com" });
+  const page = docsPage(api, "https://api.example.com");
 
   it("shows each call with a command to paste, quoted for a shell", () => {
     expect(page).toContain("curl -X POST https://api.example.com/api/v1/things/{id}");
@@ -99,7 +99,7 @@ describe("a service without keys", () => {
   });
 
   it("shows commands without one", () => {
-    const page = docsPage(open, { origin: "https://api.example.com" });
+    const page = docsPage(open, "https://api.example.com");
     expect(page).toContain("curl -X POST https://api.example.com/x");
     expect(page).toContain("<pre>text/plain\n\nok</pre>");
     expect(page).not.toContain("Authorization");

@@ -47,13 +47,8 @@ export function prefersHtml(request: Request, response: Response): boolean {
   return request.accepts(["json", "html"]) === "html";
 }
 
-/** The service's address in examples: the one the reader used for the page. */
-interface PageAddress {
-  origin: string;
-}
-
-/** Renders an OpenAPI document as a page without scripts or external resources. */
-export function docsPage(document: OpenApiDocument, address: PageAddress): string {
+/** @param origin the service's address in examples: the one the reader used for the page */
+export function docsPage(document: OpenApiDocument, origin: string): string {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
   );
@@ -63,7 +58,7 @@ export function docsPage(document: OpenApiDocument, address: PageAddress): strin
   );
   const needsKey = document.security !== undefined;
   const schemas = document.components?.schemas ?? {};
-  const sections = operations.map((each) => section({ ...each, origin: address.origin, needsKey, schemas }));
+  const sections = operations.map((each) => section({ ...each, origin, needsKey, schemas }));
   return htmlPage(
     document.info.title,
     `${prose(document.info.description)}

@@ -5,14 +5,8 @@ import { refuseMethod } from "../route/mount-routes.js";
 import { markRoute } from "../route/request-context.js";
 import { docsPage, htmlPage, inline, prefersHtml, sendHtml, sendJson } from "./docs-page.js";
 
-export interface PublicRoutesOptions {
-  api: ApiDescription;
-  checks: ReadinessChecks;
-}
-
 const links = { docs: "/docs", openapi: "/openapi.json", health: "/health", ready: "/ready" };
 
-/** `/health` (the process is up) and `/ready` (its stores answer). */
 export function healthRoutes(checks: ReadinessChecks): Router {
   const router = Router();
   const get = adderOf(router);
@@ -26,21 +20,19 @@ export function healthRoutes(checks: ReadinessChecks): Router {
   return router;
 }
 
-/** Adds read-only routes. */
 function adderOf(router: Router) {
-  return (path: string, handler: RequestHandler) => {
+  return (path: string, handler: RequestHandler, label = path) => {
     router
       .route(path)
       .get((request, response, next) => {
-        markRoute(response, path);
+        markRoute(response, label);
         return handler(request, response, next);
       })
-      .all(refuseMethod(["GET", "HEAD"], path));
+      .all(refuseMethod(["GET", "HEAD"], label));
   };
 }
 
-/** The routes without a key: `/` (links), `/health` (the process is up), `/ready` (its stores answer), `/openapi.json`, `/docs`. */
-export function publicRoutes({ api, checks }: PublicRoutesOptions): Router {
+export function publicRoutes({ api, checks }: { api: ApiDescription; checks: ReadinessChecks }): Router {
   const document = describeApi(api);
   const router = healthRoutes(checks);
   const get = adderOf(router);
@@ -56,7 +48,7 @@ export function publicRoutes({ api, checks }: PublicRoutesOptions): Router {
     // The header only changes the text of examples, and only for its sender.
     const protocol = request.get("x-forwarded-proto") === "https" ? "https" : request.protocol;
     const origin = `${protocol}://${request.get("host") ?? "localhost"}`;
-    sendHtml(response, docsPage(document, { origin }));
+    sendHtml(response, docsPage(document, origin));
   });
   return router;
 }
@@ -93,7 +85,6 @@ function tracePlaceholder(id: string): Placeholder {
 /**
  * Leads `GET /dashboard*`, the addresses in the contracts, to the dashboard. Without one, answers those of billing and of a
  * trace with the equivalent commands. The pages are public and look nothing up.
- * @param dashboardUrl without a slash at the end
  */
 export function dashboardRoutes(dashboardUrl: string | undefined): Router {
   return dashboardUrl === undefined ? placeholders() : redirects(dashboardUrl);
@@ -102,15 +93,11 @@ export function dashboardRoutes(dashboardUrl: string | undefined): Router {
 /** The path begins with `/dashboard`, so it names no other host than the URL before it. */
 function redirects(dashboardUrl: string): Router {
   const router = Router();
-  const label = "/dashboard/*";
-  router
-    .route("/dashboard{/*path}")
-    .get((request, response) => {
-      markRoute(response, label);
-      const query = /\?.*$/s.exec(request.originalUrl)?.[0] ?? "";
-      response.location(`${dashboardUrl}${request.path}${query}`).set("Cache-Control", "no-store").status(302).end();
-    })
-    .all(refuseMethod(["GET", "HEAD"], label));
+  const redirect: RequestHandler = (request, response) => {
+    const query = /\?.*$/s.exec(request.originalUrl)?.[0] ?? "";
+    response.location(`${dashboardUrl}${request.path}${query}`).set("Cache-Control", "no-store").status(302).end();
+  };
+  adderOf(router)("/dashboard{/*path}", redirect, "/dashboard/*");
   return router;
 }
 

@@ -23,7 +23,6 @@ export const idempotencyKeyParameter: OpenApiParameter = {
 };
 
 /**
- * Reads the header `Idempotency-Key`.
  * @returns undefined without the header; otherwise `addBody` takes the inflated body, then `take` returns the key
  * @throws AppError 400 unless the key has 1 to 255 printable ASCII characters
  */

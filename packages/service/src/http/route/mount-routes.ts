@@ -15,9 +15,7 @@ export interface MountOptions {
   basePath: string;
   /** Run before each handler, and for every other request below the base path: unknown paths and methods need a key, too. */
   guards?: readonly RequestHandler[];
-  /** Reads JSON bodies, for routes with a schema of the body. */
   readBody?: ReadJson;
-  /** Reads bodies for routes decoding them. */
   readBytes?: ReadBytes;
   /** Counts answers to GET above 64 KiB until the client has read them: a client not reading holds its answer. */
   answers?: AnswerBudget;
@@ -47,7 +45,6 @@ export function mountRoutes(router: IRouter, routes: readonly Route[], options: 
   if (guards.length > 0) router.use(basePath, ...guards);
 }
 
-/** Answers 405 and names the methods of the path; `label` is the route's name in metrics. */
 export function refuseMethod(allowed: readonly string[], label: string): RequestHandler {
   return (_request, response) => {
     markRoute(response, label);

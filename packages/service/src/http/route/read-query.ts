@@ -4,18 +4,13 @@ import { z } from "zod";
 
 type RawIssue = Parameters<z.core.$ZodErrorMap>[0];
 
-/**
- * Parses client input.
- * @throws AppError 400 with a message for each field path: `Required` for a missing or null field, otherwise a sentence
- * (design, "Common to both services")
- */
+/** Parses client input. @throws AppError 400 with a sentence for each field (design, "Common to both services") */
 export function validate<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
   const result = check(schema, input);
   if ("fields" in result) throw validationError(result.fields);
   return result.data;
 }
 
-/** Like {@link validate}, but returns the messages. */
 function check<Schema extends z.ZodType>(
   schema: Schema,
   input: unknown,
@@ -30,7 +25,6 @@ function check<Schema extends z.ZodType>(
   return { fields };
 }
 
-/** The sentence for an issue without a message from the schema. */
 function describe(issue: RawIssue): string | undefined {
   if ((issue.input === undefined || issue.input === null) && issue.code !== "custom") return "Required";
   switch (issue.code) {
@@ -73,10 +67,7 @@ export interface QueryRules<Query extends z.ZodType> {
   lenientQuery?: readonly string[];
 }
 
-/**
- * Makes the reader of a route's query.
- * @returns a function that throws AppError 400 with a message for each wrong or unknown parameter
- */
+/** Makes the reader of a route's query. It throws AppError 400 with a sentence for each wrong or unknown parameter. */
 export function createQueryReader<Query extends z.ZodType>({ query: schema, lenientQuery }: QueryRules<Query>) {
   if (schema && !(schema instanceof z.ZodObject)) throw new Error("A query is an object of parameters");
   const known: readonly string[] = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];

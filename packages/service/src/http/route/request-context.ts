@@ -4,7 +4,6 @@ import type { RequestHandler, Response } from "express";
 import { type DestinationStream, type Logger, pino } from "pino";
 import { Counter, Histogram, type Registry } from "prom-client";
 
-/** A request that has its answer, or whose client has left. */
 interface AccessEntry {
   /** Of the safe characters of request ids. */
   requestId: string;
@@ -20,10 +19,7 @@ interface Internals {
   [pino.symbols.chindingsSym]?: string;
 }
 
-/**
- * Writes the lines `log.info(entry, "request")` would, at less than half the cost: every request has one. They hold nothing to
- * redact.
- */
+/** Writes `log.info(entry, "request")` at less than half the cost: every request has one. It has nothing to redact. */
 export function createAccessLog(log: Logger): (entry: AccessEntry) => void {
   const { [pino.symbols.streamSym]: stream, [pino.symbols.chindingsSym]: bindings = "" } = log as Internals;
   if (!stream || !log.isLevelEnabled("info")) return () => undefined;
@@ -42,7 +38,6 @@ class RequestLocals {
   route?: string;
   /** For the log of a held event loop. */
   endedAt?: number;
-  /** Sends the request's errors, if its route has its own way. */
   sendError?: SendError;
   private ownLog?: Logger;
 

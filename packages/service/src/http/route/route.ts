@@ -32,13 +32,10 @@ interface DocumentedMedia {
 export interface DocumentedAnswer extends DocumentedMedia {
   description: string;
   headers?: readonly string[];
-  /** The media type of `schema` and `example`; JSON if omitted. */
   contentType?: string;
-  /** Further media types for clients to ask for. */
   otherMedia?: Readonly<Record<string, DocumentedMedia>>;
 }
 
-/** The media types of a body decoded by the handler. */
 export type MediaTypes = Readonly<Record<string, DocumentedMedia>>;
 
 /** A body decoded by the handler: inflated, within the size limit. */
@@ -51,7 +48,6 @@ export type BodySpec = z.ZodType | MediaTypes;
 
 type BodyOf<Body extends BodySpec> = Body extends z.ZodType ? z.output<Body> : EncodedBody<Extract<keyof Body, string>>;
 
-/** How a route is found, its input, and its work. */
 interface Handling<Query extends z.ZodType, Body extends BodySpec> {
   method: "get" | "post" | "put" | "patch" | "delete";
   /** In Express's syntax, such as `/traces/:trace_id`, below the base path. */
@@ -60,10 +56,7 @@ interface Handling<Query extends z.ZodType, Body extends BodySpec> {
   basePath?: string;
   /** An object schema of the query parameters. Other parameters are refused with 400, unless `lenientQuery` allows them. */
   query?: Query;
-  /**
-   * The query parameters of an operation whose contract says nothing of unknown ones. The route ignores unknown parameters
-   * as long as a request uses no other known parameter than these.
-   */
+  /** Where a contract is silent about unknown ones: allowed beside no other known parameter than these. */
   lenientQuery?: readonly string[];
   body?: Body;
   /** The members of a body kept as `JsonText`. With some, no other member may be an array or object. */
@@ -88,7 +81,6 @@ export interface RouteSpec<Query extends z.ZodType, Body extends BodySpec> exten
   bodyExample?: unknown;
   /** Request headers with an example each, for the example request of the documentation. */
   headers?: Readonly<Record<string, { description: string; example: string }>>;
-  /** By status, beside the API's `commonAnswers`. */
   answers: Readonly<Record<number, DocumentedAnswer>>;
 }
 

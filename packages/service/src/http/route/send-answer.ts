@@ -1,6 +1,6 @@
 import { AppError } from "@waymark/errors";
 import type { Request, Response } from "express";
-import type { Shares } from "../limits/shares.js";
+import type { BodyBudget } from "../body/body-bytes.js";
 import type { Answer } from "./route.js";
 
 /** Whether a reading request knows the answer with this `ETag`: `If-None-Match` names it, weak or strong, or any (RFC 9110, 13.1.2). */
@@ -11,10 +11,7 @@ export function isKnownTag(request: Pick<Request, "headers" | "method">, tag: st
 }
 
 /** Bounds the bytes of answers not read by clients yet. */
-export interface AnswerBudget {
-  shares: Shares;
-  ownerOf(response: Response): string;
-}
+export type AnswerBudget = Omit<BodyBudget, "turn">;
 
 /** Smaller answers are not counted: the number of requests in progress bounds them. */
 const maxUncountedBytes = 65_536;

@@ -25,10 +25,7 @@ export function named<Schema extends z.ZodType>(name: string, schema: Schema): S
   return schema.meta({ "x-name": name });
 }
 
-/**
- * Converts a Zod schema to JSON Schema. The metadata `x-json` and `x-form` describe fields checked by a function.
- * @param schemas receives the named schemas, which become references
- */
+/** Metadata `x-json` and `x-form` describe fields checked by a function. `schemas` receives the named ones. */
 export function toJsonSchema(schema: z.ZodType, io: "input" | "output", schemas: NamedSchemas): JsonSchema {
   const { $schema, ...rest } = z.toJSONSchema(schema, {
     io,
@@ -60,10 +57,7 @@ export function resolveSchema(schema: JsonSchema, schemas: NamedSchemas = {}): J
   return schema.$ref === undefined ? schema : (schemas[schema.$ref.slice(refPrefix.length)] ?? schema);
 }
 
-/**
- * @param details members beside `error`
- * @param name the schema's name in API descriptions; without details it is `Error`
- */
+/** @param name in API descriptions; without details it is `Error` */
 export function errorSchema(details: z.ZodRawShape = {}, name?: string): z.ZodType {
   const schema = z.object({ error: z.string(), ...details });
   const ownName = name ?? (Object.keys(details).length === 0 ? "Error" : undefined);

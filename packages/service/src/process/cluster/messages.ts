@@ -4,7 +4,6 @@ export const processVariable = "WAYMARK_PROCESS";
 /** An amount of a key, told to the other processes. */
 export type Told = readonly [topic: string, key: string, amount: number];
 
-/** From a process to the primary. */
 export type ToPrimary =
   | { readonly kind: "listening"; readonly port: number }
   | { readonly kind: "answer"; readonly id: number; readonly answer: unknown }
@@ -12,7 +11,6 @@ export type ToPrimary =
 
 export type Question = "metrics" | "ready";
 
-/** From the primary to a process. */
 export type ToMember =
   | { readonly kind: "stop" }
   | { readonly kind: "ask"; readonly id: number; readonly question: Question }

@@ -7,7 +7,6 @@ import { openOperationsServer, type Readiness } from "../operations-server.js";
 import { type ProcessLike, type Running, StartFailure } from "../run-process.js";
 import { processVariable, type Question, type ToMember, type ToPrimary } from "./messages.js";
 
-/** A process's metrics at one moment. */
 export type Snapshot = MetricObjectWithValues<MetricValue<string>>[];
 
 /** Adds up the metrics of processes. Sums of counters never fall: what an ended process counted still counts. */
@@ -113,7 +112,6 @@ class Crew {
     });
   }
 
-  /** @returns the port of all, once all listen */
   async start(): Promise<number> {
     const [first, ...others] = this.seats;
     if (!first) throw new Error("There is no process to start");
@@ -122,7 +120,6 @@ class Crew {
     return port;
   }
 
-  /** Asks all processes to stop in order, and resolves when they have ended. */
   async stop(): Promise<void> {
     this.isStopping = true;
     for (const pause of this.pauses) clearTimeout(pause);

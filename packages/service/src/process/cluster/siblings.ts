@@ -5,23 +5,12 @@ import type { Place, Question, Told, ToMember, ToPrimary } from "./messages.js";
 /** Told this much later, so that a busy process sends few messages. */
 const tellAfterMs = 5;
 
-/** The amounts that the other processes hold. */
-interface OtherHoldings {
-  readonly total: number;
-  of(key: string): number;
-  /** Tells the others what this process holds of the key now. */
-  tell(key: string, held: number): void;
-}
-
 /** The other processes of the service, told by the primary within milliseconds. */
 export interface Siblings {
-  /**
-   * Hears what the others spend, under a name.
-   * @returns tells them what this process spends
-   */
+  /** Hears what the others spend, under a name. The result tells them what this process spends. */
   spend(topic: string, hear: (key: string, amount: number) => void): (key: string, amount: number) => void;
   /** Adds up what the others hold, under a name. What a process held is free once it ended. */
-  hold(topic: string): OtherHoldings;
+  hold(topic: string): Pick<Holdings, "total" | "of" | "tell">;
 }
 
 /** Tells and hears; `receive` takes the primary's messages. */
@@ -78,7 +67,7 @@ export function createSiblings(send: (told: readonly Told[]) => void) {
   };
 }
 
-class Holdings implements OtherHoldings {
+class Holdings {
   total = 0;
   private readonly own = new Map<string, number>();
   private readonly sums = new Map<string, number>();
@@ -95,7 +84,6 @@ class Holdings implements OtherHoldings {
     this.send(key, held);
   }
 
-  /** For a process that has just started. */
   tellAgain(): void {
     for (const [key, held] of this.own) this.send(key, held);
   }
@@ -121,17 +109,9 @@ function put(amounts: Map<string, number>, key: string, amount: number): void {
   else amounts.set(key, amount);
 }
 
-/** One of several processes of a service. */
-export interface Member {
-  readonly siblings: Siblings;
-  /** This process's part of an amount for all, at least 1. */
-  partOf(amount: number): number;
-  /** Tells the primary that this process takes requests, and answers for the operations server. */
-  serve(answers: Readonly<Record<Question, () => Promise<unknown>>>, port: number): void;
-}
+export type Member = ReturnType<typeof joinPrimary>;
 
-/** Joins the primary that forked this process. */
-export function joinPrimary(node: ProcessLike, { number, of }: Place): Member {
+export function joinPrimary(node: ProcessLike, { number, of }: Place) {
   const send = (message: ToPrimary) => void node.send?.(message);
   const { siblings, receive } = createSiblings((told) => send({ kind: "tell", told }));
   // Otherwise Node ends this process at once when the primary is gone; `runProcess` stops in order.
@@ -139,8 +119,10 @@ export function joinPrimary(node: ProcessLike, { number, of }: Place): Member {
   node.on("message", (message) => receive(message as ToMember));
   return {
     siblings,
-    partOf: (amount) => Math.max(1, Math.floor(amount / of) + (number <= amount % of ? 1 : 0)),
-    serve(answers, port) {
+    /** This process's part of an amount for all, at least 1. */
+    partOf: (amount: number) => Math.max(1, Math.floor(amount / of) + (number <= amount % of ? 1 : 0)),
+    /** Tells the primary that this process takes requests, and answers for the operations server. */
+    serve(answers: Readonly<Record<Question, () => Promise<unknown>>>, port: number) {
       node.on("message", (received) => {
         const message = received as ToMember;
         if (message.kind !== "ask") return;
