@@ -42,7 +42,7 @@ const maxReadsInFlight = 2;
 const maxTracesPerStatement = 32;
 
 /** The stored bytes of a column, measured without uncompressing. */
-function weightSql(column: string): string {
+export function weightSql(column: string): string {
   const weight = `CASE WHEN pg_column_compression(${column}) IS NULL THEN 1 ELSE ${compressedWeight} END`;
   return `COALESCE(pg_column_size(${column}) * ${weight}, 0)`;
 }

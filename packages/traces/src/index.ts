@@ -44,7 +44,6 @@ export {
   presentAgentPage,
 } from "./list-agents.query.js";
 export {
-  createTracePageReader,
   type ListedTrace,
   listTraces,
   maxExamineMs,
@@ -100,6 +99,7 @@ export {
   scoreSummarySchema,
   traceScoreSchema,
 } from "./scores/read-scores.query.js";
+export { createTracePageReader } from "./search-traces.query.js";
 export {
   attributesTooLarge,
   type ContentName,

@@ -1,7 +1,6 @@
 import { smallestUuid } from "@waymark/database";
 import type pg from "pg";
 import type { z } from "zod";
-import { type Batching, fewWaiting, oneByOne } from "./batching.js";
 import {
   type BlockCondition,
   findPlaces,
@@ -10,6 +9,7 @@ import {
   type TracePlaces,
 } from "./blocks/find-blocks.query.js";
 import { marksOfAgent, marksOfSearch } from "./blocks/marks.js";
+import type { Search } from "./contents/search-terms.js";
 import { countedCallsSql, settleCalls } from "./model-calls/settle-calls.query.js";
 import type { TraceStatus } from "./statuses.js";
 import { listedNames, listedSql, type traceAnswers } from "./trace-fields.js";
@@ -18,6 +18,19 @@ import { listedNames, listedSql, type traceAnswers } from "./trace-fields.js";
 export interface TraceCursor {
   startedAt: string;
   id: string;
+  /** Where a search of contents goes on within the next trace. */
+  within?: CursorWithin | undefined;
+}
+
+/** A place in a trace too large for one request. */
+export interface CursorWithin {
+  traceId: string;
+  /** The search has read the spans up to this one, */
+  spanId: string;
+  /** with these terms in them or in the name, a bit each, */
+  found: number;
+  /** if it had the terms of this hash. */
+  hash: number;
 }
 
 /** Finds traces with a score of this name, of the trace or a span; true counts as 1, false as 0. */
@@ -38,6 +51,8 @@ export interface TracesToFind {
   /** In dollars, a decimal number. Excludes traces without a cost. */
   minCost?: string | undefined;
   score?: ScoreFilter | undefined;
+  /** Terms in names, inputs, outputs and errors. */
+  search?: Search | undefined;
   from?: string | undefined;
   after: TraceCursor;
   limit: number;
@@ -115,7 +130,7 @@ const hasFewRunningSql = `
   SELECT count(*) <= ${fewRunning} AS few
   FROM (SELECT FROM trace WHERE account_id = $1 AND status = 'running' ORDER BY id LIMIT ${fewRunning + 1}) t`;
 
-interface Reading {
+export interface Reading {
   maxMs?: number;
   scanMs?: number;
   /** Reads from {@link runningSource}. */
@@ -167,13 +182,8 @@ export async function listTraces(pool: pg.Pool, query: TracesToFind, reading: Re
   return (await readPage(pool, query, { maxMs, places })).page;
 }
 
-/** Makes a reader of pages. A search may take half a second: these leave connections to everybody else. */
-export function createTracePageReader(deps: Batching) {
-  return oneByOne(deps, "list-traces", listTraces, { ...fewWaiting, maxInFlight: 3, maxInFlightPerOwner: 2 });
-}
-
 /** `isWhole` unless the time was over before the page was full. */
-async function readPage(
+export async function readPage(
   pool: pg.Pool,
   query: TracesToFind,
   reading: Reading,
@@ -192,8 +202,8 @@ async function hasFewRunning(pool: pg.Pool, accountId: string): Promise<boolean>
   return (await pool.query<{ few: boolean }>(statement)).rows[0]?.few ?? false;
 }
 
-/** The cheapest condition comes first. */
-function filtersOf({ agentId, statuses, minDurationMs, minCost, name, score }: TracesToFind): Filter[] {
+/** The cheapest condition comes first. Contents are none of them: a search reads them afterwards. */
+export function filtersOf({ agentId, statuses, minDurationMs, minCost, name, score }: TracesToFind): Filter[] {
   const filters: Filter[] = [];
   if (agentId !== undefined) {
     const block = marksCondition("agent", marksOfAgent(agentId));

@@ -1,7 +1,9 @@
 import { isUuid } from "@waymark/database";
 import { asParameter, parseTimestamp, textField } from "@waymark/service/fields";
 import { z } from "zod";
+import { maxSearchLength, readSearch, searchProblem } from "./contents/search-terms.js";
 import {
+  type CursorWithin,
   cursorBefore,
   type ListedTrace,
   lettersOf,
@@ -49,6 +51,17 @@ const scoreParameters = {
   max_score: bound("With `score`: of at most this value"),
 };
 
+const searchParameter = textField({ min: 1, max: maxSearchLength })
+  .check(({ value, issues }) => {
+    const message = searchProblem(value);
+    if (message) issues.push({ code: "custom", message, input: value });
+  })
+  .transform(readSearch)
+  .optional()
+  .describe(
+    'Only traces with all of these words in their names, inputs, outputs or errors, or in those of their spans, as parts of them and whatever their case; "a phrase" in quotes has its spaces',
+  );
+
 const filterParameters = {
   agent_id: textField({ min: 1, max: 255 }).optional().describe("The exact id of the agent"),
   status: asParameter(
@@ -79,6 +92,7 @@ export const traceFilterSchema = z.object(filterParameters).superRefine(checkRan
 export const traceQuerySchema = z
   .object({
     ...filterParameters,
+    q: searchParameter,
     min_cost: costParameter,
     ...scoreParameters,
     limit: limitParameter,
@@ -100,6 +114,7 @@ export function tracesToFind(accountId: string, query: TraceQuery): TracesToFind
     minDurationMs: query.min_duration_ms,
     minCost: query.min_cost,
     score: query.score === undefined ? undefined : { name: query.score, min: query.min_score, max: query.max_score },
+    search: query.q,
     from: query.from,
     after: startOf(query),
     limit: query.limit,
@@ -109,8 +124,13 @@ export function tracesToFind(accountId: string, query: TraceQuery): TracesToFind
 export function presentTracePage({ traces, next }: TracePage) {
   return {
     traces: traces.map(presentListedTrace),
-    next_cursor: next && encodeCursor(`${next.startedAt} ${next.id}`),
+    next_cursor: next && encodeCursor(textOfCursor(next)),
   };
+}
+
+function textOfCursor({ startedAt, id, within }: TraceCursor): string {
+  const { traceId, spanId, found, hash } = within ?? {};
+  return [startedAt, id, ...(within ? [traceId, spanId, found, hash] : [])].join(" ");
 }
 
 /** The cursor or `to`, whichever comes later in the list. */
@@ -122,7 +142,15 @@ function startOf({ cursor, to }: TraceQuery): TraceCursor {
 function readCursor(text: string): TraceCursor | undefined {
   const [time = "", id = "", ...rest] = text.split(" ");
   const startedAt = parseTimestamp(time);
-  return startedAt.ok && isUuid(id) && rest.length === 0 ? { startedAt: startedAt.value, id } : undefined;
+  const within = readWithin(rest);
+  if (!startedAt.ok || !isUuid(id) || (rest.length > 0 && !within)) return undefined;
+  return { startedAt: startedAt.value, id, within };
+}
+
+function readWithin([traceId = "", spanId = "", found = "", hash = "", ...rest]: string[]): CursorWithin | undefined {
+  const areNumbers = [found, hash].every((number) => /^\d{1,10}$/.test(number));
+  if (!isUuid(traceId) || !isUuid(spanId) || !areNumbers || rest.length > 0) return undefined;
+  return { traceId, spanId, found: Number(found), hash: Number(hash) };
 }
 
 function isTraceStatus(word: string): word is TraceStatus {

@@ -44,7 +44,7 @@ function findSql(conditions: readonly BlockCondition[]): string {
   ), edge AS MATERIALIZED (
     SELECT COALESCE((SELECT last_id FROM trace_block WHERE account_id = $1 ORDER BY last_id DESC LIMIT 1), '${smallestUuid}') AS id
   ), changed AS MATERIALIZED (
-    SELECT trace_id FROM trace_change WHERE account_id = $1 AND trace_id <= (SELECT id FROM edge) LIMIT $5
+    SELECT DISTINCT trace_id FROM trace_change WHERE account_id = $1 AND trace_id <= (SELECT id FROM edge) LIMIT $5
   )
   SELECT ARRAY(SELECT after_id FROM found) AS "afterIds", ARRAY(SELECT last_id FROM found) AS "lastIds",
     (SELECT id FROM edge) AS edge, ARRAY(
@@ -85,4 +85,12 @@ export function placesSource([afterIds, lastIds, edge, changed]: readonly string
 /** All of some bits of a block's marks. */
 export function marksCondition(key: string, marks: readonly number[]): BlockCondition {
   return { key, values: marks, sql: (bits) => bits.map((bit) => `get_bit(marks, ${bit}) = 1`).join(" AND ") };
+}
+
+/** All of some bits of the contents' filter. Postgres reads a few of its bytes; a block without a filter may have any text. */
+export function contentsCondition(bits: readonly number[]): BlockCondition {
+  const sql = ([all]: readonly string[]) => `(contents IS NULL OR NOT EXISTS (
+      SELECT FROM unnest(${all}::int[]) AS bit
+      WHERE get_bit(substring(contents FROM bit % (8 * octet_length(contents)) / 8 + 1 FOR 1), bit % 8) = 0 OFFSET 0))`;
+  return { key: "contents", values: [bits], sql };
 }
