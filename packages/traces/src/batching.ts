@@ -50,6 +50,16 @@ export const skipLockedSql = (onLock: OnLock) => (onLock === "skip" ? "SKIP LOCK
 export const keepTraceSql = (onLock: OnLock | undefined) =>
   onLock ? `FOR KEY SHARE OF t ${skipLockedSql(onLock)}` : "";
 
+/**
+ * Whether a row `s` of `span` has the account, trace and id given in SQL, by a probe of `span_pkey`. For statements that lock rows:
+ * where such a lock meets a change, Postgres 18.4 reads freed memory for plans that choose partitions by a value of another
+ * table, and ends all sessions. It chooses none by comparisons of rows; bounds of `trace_id` as parameters do so before.
+ */
+export function isSpanSql([account, trace, id]: readonly [account: string, trace: string, id: string]): string {
+  const key = `(${trace}, ${id})`;
+  return `s.account_id = ${account} AND s.id = ${id} AND (s.trace_id, s.id) BETWEEN ${key} AND ${key}`;
+}
+
 /** A statement such as `insert-traces`, and `insert-locked-traces`, which waits. */
 export function onLockStatements(name: string, sqlOf: (onLock: OnLock) => string) {
   return {

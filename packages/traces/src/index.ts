@@ -8,6 +8,7 @@ export {
 export {
   type Batching,
   fewWaiting,
+  isSpanSql,
   keepTraceSql,
   type LoggedBatching,
   type OnLock,

@@ -4,6 +4,7 @@ import {
   type Columns,
   columnArrays,
   fieldOf,
+  isSpanSql,
   keepTraceSql,
   type OnLock,
   onLockStatements,
@@ -118,7 +119,7 @@ const insertOtlpSpansSql = (onLock: OnLock) => `
     UNION ALL
     SELECT position, bytes_to_add FROM ${unnestSql(spansFrom, countedColumns)} JOIN found USING (position)
     WHERE (
-      SELECT 1 FROM span s WHERE s.account_id = found.account_id AND s.trace_id = found.trace_id AND s.id = r.id
+      SELECT 1 FROM span s WHERE ${isSpanSql(["found.account_id", "found.trace_id", "r.id"])}
         AND s.trace_id BETWEEN $2 AND $3 LIMIT 1
     ) IS NULL
   ), wanted AS MATERIALIZED (
@@ -138,7 +139,7 @@ const insertOtlpSpansSql = (onLock: OnLock) => `
     callsFrom,
     "granted",
     `NOT EXISTS (
-      SELECT FROM span s WHERE s.account_id = granted.account_id AND s.trace_id = granted.trace_id AND s.id = r.span_id
+      SELECT FROM span s WHERE ${isSpanSql(["granted.account_id", "granted.trace_id", "r.span_id"])}
         AND s.trace_id BETWEEN $2 AND $3
     )`,
   )}

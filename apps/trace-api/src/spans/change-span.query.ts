@@ -6,6 +6,7 @@ import {
   changedNames,
   columnArrays,
   fieldOf,
+  isSpanSql,
   keepTraceSql,
   type OnLock,
   onLockStatements,
@@ -87,7 +88,7 @@ const changeSpansSql = (onLock: OnLock, setsAttributes: boolean) => `
     LEFT JOIN trace t ON t.account_id = r.account_id AND t.id = r.trace_id
   ), own AS MATERIALIZED (
     SELECT c.position, c.account_id, c.bytes_to_add, c.max_bytes, s.status = 'error' AS had_failed FROM asked c
-    JOIN span s ON s.account_id = c.account_id AND s.trace_id = c.trace_id AND s.id = c.id
+    JOIN span s ON ${isSpanSql(["c.account_id", "c.trace_id", "c.id"])}
     WHERE c.has_trace AND s.trace_id BETWEEN $2 AND $3 FOR NO KEY UPDATE OF s ${skipLockedSql(onLock)}
   ), ${lockedUsageSql(onLock, { accounts: "ARRAY(SELECT account_id FROM own WHERE bytes_to_add > 0)", month: "$1" })}
   , ${grantBytesSql("own", "$1")}
@@ -96,13 +97,13 @@ const changeSpansSql = (onLock: OnLock, setsAttributes: boolean) => `
       ${changed.map((name) => `${name} = CASE WHEN c.sets_${name} THEN c.${name} ELSE s.${name} END`).join(",\n      ")},
       ${setsAttributes ? "attributes = c.attributes, " : ""}written_at = now()
     FROM asked c JOIN granted USING (position)
-    WHERE s.account_id = c.account_id AND s.trace_id = c.trace_id AND s.id = c.id AND s.trace_id BETWEEN $2 AND $3
+    WHERE ${isSpanSql(["c.account_id", "c.trace_id", "c.id"])} AND s.trace_id BETWEEN $2 AND $3
     RETURNING c.position, had_failed OR s.status = 'error' AS is_failing
   )
   SELECT CASE WHEN NOT has_trace THEN 'trace_not_found' WHEN changed.is_failing THEN 'failing_changed' WHEN changed.position IS NOT NULL THEN 'changed'
     WHEN EXISTS (
       SELECT FROM span s
-      WHERE s.account_id = asked.account_id AND s.trace_id = asked.trace_id AND s.id = asked.id AND s.trace_id BETWEEN $2 AND $3
+      WHERE ${isSpanSql(["asked.account_id", "asked.trace_id", "asked.id"])} AND s.trace_id BETWEEN $2 AND $3
     ) THEN 'locked' ELSE 'span_not_found' END,
     CASE WHEN bytes_to_add > 0 THEN ${usedBytesSql("asked.account_id", "$1")} END
   FROM asked LEFT JOIN changed USING (position) ORDER BY position`;
@@ -210,8 +211,7 @@ const lockSpansSql = (onLock: OnLock) => `
     SELECT c.position FROM asked c JOIN trace t ON t.account_id = c.account_id AND t.id = c.trace_id ${keepTraceSql(onLock)}
   ), locked AS MATERIALIZED (
     SELECT c.position, s.attributes::text AS attributes, s.started_at::text AS started_at FROM asked c JOIN kept USING (position)
-    JOIN span s ON s.account_id = c.account_id AND s.trace_id = c.trace_id AND s.id = c.id
-      AND s.trace_id BETWEEN $4 AND $5
+    JOIN span s ON ${isSpanSql(["c.account_id", "c.trace_id", "c.id"])} AND s.trace_id BETWEEN $4 AND $5
     ORDER BY c.position FOR NO KEY UPDATE OF s ${skipLockedSql(onLock)}
   )
   SELECT CASE WHEN kept.position IS NULL THEN ${
@@ -223,7 +223,7 @@ const lockSpansSql = (onLock: OnLock) => `
   } WHEN locked.position IS NOT NULL THEN 'found'
     WHEN EXISTS (
       SELECT FROM span s
-      WHERE s.account_id = asked.account_id AND s.trace_id = asked.trace_id AND s.id = asked.id AND s.trace_id BETWEEN $4 AND $5
+      WHERE ${isSpanSql(["asked.account_id", "asked.trace_id", "asked.id"])} AND s.trace_id BETWEEN $4 AND $5
     ) THEN 'locked' ELSE 'span_not_found' END, attributes, started_at
   FROM asked LEFT JOIN kept USING (position) LEFT JOIN locked USING (position) ORDER BY position`;
 

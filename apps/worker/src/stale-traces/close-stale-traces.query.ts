@@ -40,33 +40,41 @@ export async function findQuietTraces(
 }
 
 /**
- * Sets the given traces to `timeout` if their last write, their own or a span's, is $4 ms old, and inserts their alerts, all or
- * nothing. Judges each trace under its lock and skips locked ones until a later round. Probes `span_pkey` for the newest span; if
- * it is old too, reads the trace's range of the index, since an older span may have been changed. Notes the last write in a
+ * The last write of running traces, their own or a span's, and their own. Probes `span_pkey` for the newest span; if it is
+ * older than $3 ms, reads the trace's range of the index, since an older span may have been changed.
+ */
+const readLastWritesSql = `
+  SELECT t.account_id, t.id, t.written_at::text, GREATEST(t.written_at, CASE
+      WHEN newest.written_at >= now() - $3 * interval '1 millisecond' THEN newest.written_at
+      ELSE (SELECT max(s.written_at) FROM span s WHERE s.account_id = t.account_id AND s.trace_id = t.id)
+    END)::text
+  FROM unnest($1::uuid[], $2::uuid[]) AS c (account_id, id)
+  JOIN trace t ON t.account_id = c.account_id AND t.id = c.id
+  LEFT JOIN LATERAL (
+    SELECT s.written_at FROM span s WHERE s.account_id = t.account_id AND s.trace_id = t.id ORDER BY s.id DESC LIMIT 1
+  ) AS newest ON true
+  WHERE t.status = 'running'`;
+
+/**
+ * Sets the traces to `timeout` whose last write is $6 ms old, and inserts their alerts, all or nothing. Judges each trace under
+ * its lock, leaves those alone that were written since, and skips locked ones until a later round. Notes the last write in a
  * living trace's row, so nobody reads the spans again before the trace can be stale. A span stored meanwhile may come after the
- * end.
+ * end. It reads no spans beside a lock: see `isSpanSql`.
  */
 const closeStaleTracesSql = `
-  WITH quiet AS (
-    SELECT t.account_id, t.id, t.written_at, c.alert_id, now() - $4 * interval '1 millisecond' AS bound
-    FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS c (account_id, id, alert_id)
+  WITH judged AS (
+    SELECT t.account_id, t.id, c.alert_id, c.last_write, now() - $6 * interval '1 millisecond' AS bound
+    FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::timestamptz[], $5::timestamptz[])
+      AS c (account_id, id, alert_id, written_at, last_write)
     JOIN trace t ON t.account_id = c.account_id AND t.id = c.id
-    WHERE t.status = 'running'
+    WHERE t.status = 'running' AND t.written_at = c.written_at
     FOR NO KEY UPDATE OF t SKIP LOCKED
-  ), judged AS (
-    SELECT q.account_id, q.id, q.alert_id, q.bound, GREATEST(q.written_at, CASE
-      WHEN newest.written_at >= q.bound THEN newest.written_at
-      ELSE (SELECT max(s.written_at) FROM span s WHERE s.account_id = q.account_id AND s.trace_id = q.id)
-    END) AS last_write
-    FROM quiet q LEFT JOIN LATERAL (
-      SELECT s.written_at FROM span s WHERE s.account_id = q.account_id AND s.trace_id = q.id ORDER BY s.id DESC LIMIT 1
-    ) AS newest ON true
   ), noted AS (
     UPDATE trace t SET written_at = j.last_write FROM judged j
     WHERE j.last_write >= j.bound AND t.account_id = j.account_id AND t.id = j.id
   ), changes AS (
     SELECT j.account_id, j.id, j.last_write, 'timeout' AS status, CASE
-      WHEN EXISTS (SELECT FROM account a WHERE a.id = j.account_id AND a.plan = ANY ($5::text[])) THEN j.alert_id
+      WHEN EXISTS (SELECT FROM account a WHERE a.id = j.account_id AND a.plan = ANY ($7::text[])) THEN j.alert_id
     END AS alert_id
     FROM judged j WHERE j.last_write < j.bound
   ), closed AS (
@@ -86,16 +94,17 @@ export async function closeStaleTraces(
   pool: pg.Pool,
   { traces, staleAfterMs, uuid }: { traces: readonly TraceKey[]; staleAfterMs: number; uuid: () => string },
 ): Promise<{ closed: number; alerts: AlertKey[] }> {
+  const ids = [traces.map(({ accountId }) => accountId), traces.map(({ traceId }) => traceId)];
+  const { rows: written } = await pool.query<[accountId: string, traceId: string, written: string, last: string]>({
+    text: readLastWritesSql,
+    rowMode: "array",
+    values: [...ids, staleAfterMs],
+  });
+  const [accountIds, traceIds, ...times] = [0, 1, 2, 3].map((column) => written.map((row) => row[column]));
   const { rows } = await pool.query<[number, string | null, string | null]>({
     text: closeStaleTracesSql,
     rowMode: "array",
-    values: [
-      traces.map(({ accountId }) => accountId),
-      traces.map(({ traceId }) => traceId),
-      traces.map(uuid),
-      staleAfterMs,
-      plansWithAlerts,
-    ],
+    values: [accountIds, traceIds, written.map(uuid), ...times, staleAfterMs, plansWithAlerts],
   });
   const alerts = rows.flatMap(([, accountId, alertId]) =>
     accountId === null || alertId === null ? [] : [{ accountId, alertId }],
