@@ -6,7 +6,7 @@ import {
   type EncodedBody,
   inSteps,
   mediaTypeOf,
-  parseJson,
+  parseJsonInSteps,
   readJsonText,
   route,
   sendAnswer,
@@ -144,12 +144,13 @@ async function readJsonBody(bytes: Buffer): Promise<TraceRequest> {
     throw new MalformedRequest(`There must not be more than ${maxContainers} objects and arrays`);
   if (members > fewMembers && (await inSteps(hasManyKeys(text, maxKeys))))
     throw new MalformedRequest(`There must not be more than ${maxKeys} different names of members`);
-  const read = readJson(parseJson(text));
+  const read = await inSteps(readJson(await parseJsonInSteps(text, maxJsonDepth)));
   if (read.members !== members) {
     const key = await inSteps(findRepeatedMember(text));
     if (key !== undefined) throw new MalformedRequest(`${key.slice(0, 100)} must not be given twice in one object`);
   }
-  return read.isExact ? read.request : readJson(JSON.parse(quoteNumbers(text))).request;
+  if (read.isExact) return read.request;
+  return (await inSteps(readJson(await parseJsonInSteps(quoteNumbers(text), maxJsonDepth)))).request;
 }
 
 /**

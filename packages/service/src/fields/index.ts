@@ -9,7 +9,7 @@ export {
   layOutJson,
   mergeMembers,
 } from "./json-members.js";
-export { type JsonLayout, readOutline } from "./json-outline.js";
+export { type JsonLayout, parseInPieces, readOutline } from "./json-outline.js";
 export { JsonText, jsonField, jsonObjectField } from "./json-text.js";
 export { isPublicAddress, type Networks, networksVariable } from "./public-address.js";
 export {

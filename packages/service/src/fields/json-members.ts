@@ -213,7 +213,8 @@ function endOfMember(text: string, start: number): number {
   return text.length;
 }
 
-function closingQuote(text: string, open: number): number {
+/** The index of the quote that closes the string at `open`, or the text's length. */
+export function closingQuote(text: string, open: number): number {
   for (let i = open + 1; ; ) {
     const close = text.indexOf('"', i);
     if (close < 0) return text.length;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { type JsonLayout, readOutline } from "./json-outline.js";
+import { type JsonLayout, parseInPieces, readOutline } from "./json-outline.js";
 import { JsonText } from "./json-text.js";
 
 const layout: JsonLayout = {
@@ -117,5 +117,69 @@ describe("readOutline", () => {
     const members = Array.from({ length: 100_000 }, (_, n) => `"k${n}":0`).join(",");
     expect(read(`{${members}}`).taken).toBeGreaterThanOrEqual(7);
     expect(outlineOf(`{${members}}`)).toStrictEqual({});
+  });
+});
+
+function parse(text: string, charsPerPiece: number): unknown {
+  const steps = parseInPieces(text, charsPerPiece);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+/** What a parser makes of a text: its value as JSON with the order of members, or nothing. */
+function outcomeOf(read: () => unknown): string | undefined {
+  try {
+    return JSON.stringify(read());
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+const pieceSizes = fc.integer({ min: 1, max: 40 });
+const spaced = fc
+  .tuple(fc.json({ maxDepth: 5 }), fc.constantFrom(0, 1, "\t"))
+  .map(([text, space]) => ` ${JSON.stringify(JSON.parse(text), null, space)}\n`);
+
+describe("parseInPieces", () => {
+  it("gives what JSON.parse gives, whatever the size of a piece", () => {
+    fc.assert(
+      fc.property(spaced, pieceSizes, (text, size) => {
+        expect(outcomeOf(() => parse(text, size))).toBe(outcomeOf(() => JSON.parse(text)));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("refuses what JSON.parse refuses", () => {
+    const characters = fc.constantFrom(...'[]{},:"\\ 1-e', "null", '"a":', '"', "\u00a0");
+    const broken = fc.oneof(
+      fc.array(characters, { maxLength: 24 }).map((parts) => parts.join("")),
+      fc
+        .tuple(spaced, fc.nat(), characters, fc.nat(2))
+        .map(([text, at, put, cut]) => text.slice(0, at % text.length) + put + text.slice((at % text.length) + cut)),
+    );
+    fc.assert(
+      fc.property(broken, pieceSizes, (text, size) => {
+        expect(outcomeOf(() => parse(text, size))).toBe(outcomeOf(() => JSON.parse(text)));
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  it("keeps __proto__ as a member, and the last of repeated ones", () => {
+    const text = '{"__proto__":{"a":[1,2,3]},"b":1,"b":[[2],[3]],"__proto__":{"c":{"d":1}}}';
+    for (let size = 1; size < 40; size++)
+      expect(outcomeOf(() => parse(text, size))).toBe(JSON.stringify(JSON.parse(text)));
+  });
+
+  it("takes steps of some 64 Ki characters", () => {
+    const text = JSON.stringify(Array.from({ length: 50_000 }, (_, n) => ({ n, list: [n, `${n}`] })));
+    const steps = parseInPieces(text);
+    let taken = 0;
+    while (!steps.next().done) taken++;
+    expect(taken).toBeGreaterThan(text.length / 131_072);
   });
 });

@@ -1,4 +1,4 @@
-import { ascii, skipSpace } from "./json-members.js";
+import { ascii, closingQuote, skipSpace } from "./json-members.js";
 import { JsonText } from "./json-text.js";
 
 export interface JsonLayout {
@@ -21,7 +21,7 @@ class Refused extends Error {
 /** A step takes a few milliseconds, unless one string is longer. */
 const charsPerStep = 131_072;
 
-const { quote, comma, colon, backslash, openBracket, openBrace } = ascii;
+const { quote, comma, colon, backslash, openBracket, openBrace, closeBracket, closeBrace } = ascii;
 /** From an opening bracket or brace to its closing one in ASCII. */
 const toClosing = 2;
 
@@ -231,4 +231,153 @@ class OutlineReader {
   private fail(at: number): never {
     throw new Refused({ problem: "malformed", at });
   }
+}
+
+/** Parsing as many characters takes a few milliseconds, whatever they hold. */
+const usualPiece = 65_536;
+
+type Members = unknown[] | Record<string, unknown>;
+
+interface Open {
+  readonly isArray: boolean;
+  readonly start: number;
+  memberStart: number;
+  pieceStart: number;
+  pieceFollows: "bracket" | "comma" | "child";
+  /** Undefined for a small one, as far as it is read. */
+  value: Members | undefined;
+}
+
+/**
+ * Parses a JSON text as `JSON.parse` does, in pieces of one or two times `charsPerPiece`, or of one string. A generator that
+ * yields between pieces.
+ * @throws SyntaxError where the text is not JSON
+ */
+export function* parseInPieces(text: string, charsPerPiece = usualPiece): Generator<void, unknown> {
+  if (text.length <= charsPerPiece) return JSON.parse(text);
+  const parser = new PieceParser(text, charsPerPiece);
+  for (let i = text.search(/[^ \t\r\n]/); i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === quote) i = closingQuote(text, i);
+    else if (code === openBracket || code === openBrace) parser.open(i);
+    else if (code === comma) {
+      if (parser.separate(i)) yield;
+    } else if (code === closeBracket || code === closeBrace) {
+      if (parser.close(i)) yield;
+    }
+    if (!parser.isOpen) return parser.end(i);
+  }
+  throw new SyntaxError("The text ends too early");
+}
+
+class PieceParser {
+  private readonly containers: Open[] = [];
+  private root: Members | undefined;
+
+  constructor(
+    private readonly text: string,
+    private readonly charsPerPiece: number,
+  ) {}
+
+  get isOpen(): boolean {
+    return this.containers.length > 0;
+  }
+
+  open(start: number): void {
+    const isArray = this.text.charCodeAt(start) === openBracket;
+    const next = start + 1;
+    const opened = { isArray, start, memberStart: next, pieceStart: next, pieceFollows: "bracket", value: undefined };
+    this.containers.push(opened as Open);
+  }
+
+  /** @returns whether a piece was parsed */
+  separate(at: number): boolean {
+    const top = this.top();
+    const isPiece = top.pieceFollows === "child" || at - top.pieceStart > this.charsPerPiece;
+    if (isPiece) {
+      this.takePiece(top, at);
+      top.pieceStart = at + 1;
+      top.pieceFollows = "comma";
+    }
+    top.memberStart = at + 1;
+    return isPiece;
+  }
+
+  close(at: number): boolean {
+    const top = this.top();
+    if (top.isArray !== (this.text.charCodeAt(at) === closeBracket)) throw new SyntaxError("A bracket is missing");
+    const isPiece = top.value !== undefined || at - top.start > this.charsPerPiece;
+    if (isPiece) this.takePiece(top, at);
+    this.containers.pop();
+    const parent = this.containers.at(-1);
+    if (parent && isPiece) {
+      parent.pieceStart = at + 1;
+      parent.pieceFollows = "child";
+    }
+    return isPiece;
+  }
+
+  end(at: number): unknown {
+    if (!this.root) return JSON.parse(this.text);
+    if (!isBlank(this.text.slice(at + 1))) throw new SyntaxError("There is more than one value");
+    return this.root;
+  }
+
+  private top(): Open {
+    const top = this.containers.at(-1);
+    if (!top) throw new SyntaxError("There is no open array or object");
+    return top;
+  }
+
+  private takePiece(top: Open, end: number): void {
+    this.enlarge();
+    const piece = this.text.slice(top.pieceStart, end);
+    const hasMembers = !isBlank(piece);
+    const isEndOfEmpty = top.pieceFollows === "bracket" && this.text.charCodeAt(end) !== comma;
+    const isExpected = top.pieceFollows === "child" ? !hasMembers : hasMembers || isEndOfEmpty;
+    if (!isExpected) throw new SyntaxError("A comma or a value is missing");
+    if (hasMembers) addMembers(top, piece);
+  }
+
+  /** Gives each open container a value of its own, as a member of its parent's. */
+  private enlarge(): void {
+    let parent: Open | undefined;
+    for (const each of this.containers) {
+      each.value ??= this.placeIn(parent, each);
+      parent = each;
+    }
+  }
+
+  private placeIn(parent: Open | undefined, { isArray, start }: Open): Members {
+    const value = isArray ? [] : {};
+    if (!parent) this.root = value;
+    else {
+      if (parent.pieceFollows === "child") throw new SyntaxError("A comma is missing");
+      addMembers(parent, `${this.text.slice(parent.pieceStart, start)}null`);
+      if (Array.isArray(parent.value)) parent.value[parent.value.length - 1] = value;
+      else addMember(parent.value, Object.keys(this.parseMember(parent, start))[0] ?? "", value);
+    }
+    return value;
+  }
+
+  private parseMember({ memberStart }: Open, end: number): Record<string, unknown> {
+    return JSON.parse(`{${this.text.slice(memberStart, end)}null}`);
+  }
+}
+
+function addMembers({ isArray, value }: Open, piece: string): void {
+  const members: unknown = JSON.parse(isArray ? `[${piece}]` : `{${piece}}`);
+  if (Array.isArray(value)) for (const each of members as unknown[]) value.push(each);
+  else for (const [key, each] of Object.entries(members as object)) addMember(value, key, each);
+}
+
+function addMember(object: Members | undefined, key: string, value: unknown): void {
+  // An assignment would set the prototype.
+  if (key === "__proto__")
+    Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true });
+  else if (object && !Array.isArray(object)) object[key] = value;
+}
+
+function isBlank(text: string): boolean {
+  return !/[^ \t\r\n]/.test(text);
 }

@@ -33,8 +33,8 @@ function map({ attributes = {}, events = [], status }: Said) {
     status,
   };
   const resource = { attributes: keyValues({ "service.name": "shop" }) };
-  const { request } = readJson({ resourceSpans: [{ resource, scopeSpans: [{ spans: [span] }] }] });
-  const [mapped] = mapRequest(request).next().value?.spans ?? [];
+  const read = readJson({ resourceSpans: [{ resource, scopeSpans: [{ spans: [span] }] }] }).next();
+  const [mapped] = read.done ? (mapRequest(read.value.request).next().value?.spans ?? []) : [];
   if (!mapped) throw new Error("the span is valid");
   const parse = (json: Buffer | null) => json && JSON.parse(json.toString());
   const { attributes: rest, otel } = parse(mapped.extra);

@@ -14,20 +14,32 @@ const maxUnsigned64 = (1n << 64n) - 1n;
  * shortest attribute takes 34 bytes, so 4 MiB of real spans pass.
  */
 const maxMembers = 200_000;
-/** Of the current request: members of its lists, and of its objects. Reading is synchronous, so there is only one. */
-let listed = 0;
-let members = 0;
-/** Whether its 64-bit numbers are those of the text. */
-let isExact = true;
+/** Reading objects of as many members takes a few milliseconds, unless one span has more. */
+const membersPerStep = 20_000;
+
+interface Seen {
+  /** Members of the request's lists. */
+  listed: number;
+  /** Members of its objects. */
+  members: number;
+  /** Whether its 64-bit numbers are those of the text. */
+  isExact: boolean;
+}
+
+/** Of the request whose step runs. */
+let seen: Seen = { listed: 0, members: 0, isExact: true };
 
 /**
  * A trace request from either reader: the fields that Waymark uses of the messages in `opentelemetry/proto/trace/v1/trace.proto`
  * and `common.proto`, as protobufjs decodes them. Ids are bytes.
  */
 export interface TraceRequest {
-  readonly resourceSpans: readonly ReturnType<typeof readResourceSpans>[];
+  readonly resourceSpans: readonly {
+    readonly resource: ReturnType<typeof readResource>;
+    readonly scopeSpans: readonly { readonly scope: Scope | null; readonly spans: readonly OtlpSpan[] }[];
+  }[];
 }
-export type Scope = ReturnType<typeof readScope>;
+export type Scope = NonNullable<ReturnType<typeof readScope>>;
 export type OtlpSpan = ReturnType<typeof readSpan>;
 export type SpanEvent = ReturnType<typeof readEvent>;
 export type SpanLink = ReturnType<typeof readLink>;
@@ -47,12 +59,35 @@ const statusCodes = ["UNSET", "OK", "ERROR"] as const;
  * Reads OTLP/JSON (OTLP specification, "JSON Protobuf Encoding"): names in lowerCamelCase, ids in hexadecimal of any case,
  * 64-bit numbers as strings or numbers, enums as numbers or names. Unknown members are ignored; null means absent.
  * @param body the parsed JSON
+ * @returns a generator that yields between steps
  * @throws MalformedRequest where a member has the wrong type, values nest too deeply, or lists have too many members
  */
-export function readJson(body: unknown): ReadRequest {
-  [listed, members, isExact] = [0, 0, true];
-  const request = { resourceSpans: list(object(body, "The body"), "resourceSpans", readResourceSpans) };
-  return { request, members, isExact };
+export function* readJson(body: unknown): Generator<void, ReadRequest> {
+  const own: Seen = { listed: 0, members: 0, isExact: true };
+  seen = own;
+  let nextStep = membersPerStep;
+  function* pause() {
+    if (own.members < nextStep) return;
+    nextStep = own.members + membersPerStep;
+    yield;
+    seen = own;
+  }
+  const resourceSpans = [];
+  for (const eachResource of membersOf(object(body, "The body"), "resourceSpans")) {
+    const scopeSpans = [];
+    for (const eachScope of membersOf(eachResource, "scopeSpans")) {
+      const spans = [];
+      for (const span of membersOf(eachScope, "spans")) {
+        spans.push(readSpan(span));
+        yield* pause();
+      }
+      scopeSpans.push({ scope: readScope(eachScope), spans });
+      yield* pause();
+    }
+    resourceSpans.push({ resource: readResource(eachResource), scopeSpans });
+    yield* pause();
+  }
+  return { request: { resourceSpans }, members: own.members, isExact: own.isExact };
 }
 
 /** A valid JSON text with its long 64-bit numbers as strings, for {@link readJson}. A string has no bare quotes to match. */
@@ -63,20 +98,13 @@ export function quoteNumbers(json: string): string {
   );
 }
 
-function readResourceSpans(json: JsonObject) {
-  const { resource } = json;
-  return {
-    resource: absent(resource) ? null : { attributes: attributes(object(resource, "resource")) },
-    scopeSpans: list(json, "scopeSpans", readScopeSpans),
-  };
+function readResource({ resource }: JsonObject) {
+  return absent(resource) ? null : { attributes: attributes(object(resource, "resource")) };
 }
 
-function readScopeSpans(json: JsonObject) {
-  const { scope } = json;
-  return { scope: absent(scope) ? null : readScope(object(scope, "scope")), spans: list(json, "spans", readSpan) };
-}
-
-function readScope(json: JsonObject) {
+function readScope({ scope }: JsonObject) {
+  if (absent(scope)) return null;
+  const json = object(scope, "scope");
   return { name: text(json, "name"), version: text(json, "version"), attributes: attributes(json) };
 }
 
@@ -166,17 +194,27 @@ function wrongType(name: string, kind: string): MalformedRequest {
 function object(value: unknown, name: string): JsonObject {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw wrongType(name, "a JSON object");
   // Without a list of the names: a request of 4 MiB has a hundred thousand objects.
-  for (const _ in value) members++;
+  for (const _ in value) seen.members++;
   return value as JsonObject;
 }
 
 function list<Member>(json: JsonObject, name: string, read: (member: JsonObject) => Member): Member[] {
+  const members = elementsOf(json, name);
+  return members.map((member) => read(object(member, `Each of ${name}`)));
+}
+
+function* membersOf(json: JsonObject, name: string): Generator<JsonObject> {
+  for (const member of elementsOf(json, name)) yield object(member, `Each of ${name}`);
+}
+
+function elementsOf(json: JsonObject, name: string): readonly unknown[] {
   const value = json[name];
   if (absent(value)) return [];
   if (!Array.isArray(value)) throw wrongType(name, "an array");
-  listed += value.length;
-  if (listed > maxMembers) throw new MalformedRequest(`There must not be more than ${maxMembers} members in all lists`);
-  return value.map((member) => read(object(member, `Each of ${name}`)));
+  seen.listed += value.length;
+  if (seen.listed > maxMembers)
+    throw new MalformedRequest(`There must not be more than ${maxMembers} members in all lists`);
+  return value;
 }
 
 function text(json: JsonObject, name: string): string {
@@ -213,7 +251,7 @@ function enumeration(json: JsonObject, name: string, prefix: string, names: read
 /** A whole number of at most 40 digits before and after the point; undefined for other values. */
 function whole(value: unknown): bigint | undefined {
   if (typeof value === "number") {
-    isExact &&= Number.isSafeInteger(value) || !Number.isInteger(value);
+    seen.isExact &&= Number.isSafeInteger(value) || !Number.isInteger(value);
     return Number.isInteger(value) ? BigInt(value) : undefined;
   }
   if (typeof value !== "string") return undefined;

@@ -8,6 +8,7 @@ import {
   jsonElementMembers,
   jsonMembers,
   jsonShape,
+  parseInPieces,
   readOutline,
 } from "../../fields/index.js";
 import { inSteps } from "../limits/work-shares.js";
@@ -129,7 +130,7 @@ async function outlineJsonObject(text: string, layout: JsonLayout): Promise<Json
   if ("value" in found) return checkObject(found.value);
   if (found.problem === "too_deep") throw tooDeep(maxJsonDepth);
   if (found.problem !== "malformed") throw listProblem(layout.list as JsonList, found.problem);
-  throw validationError({ body: `Must be JSON: ${found.at < text.length ? wrongAt(found.at) : "it ends too early"}` });
+  throw malformed(text, found.at);
 }
 
 /** Replaces the values of members by their texts, except null. The last of doubled members counts. */
@@ -160,8 +161,27 @@ function tooDeep(most: number) {
   return validationError({ body: `Must not nest deeper than ${most} levels` });
 }
 
-/** Parses a text. @throws AppError 400 with `fields.body` */
-export function parseJson(text: string): unknown {
+/**
+ * Parses a text in steps of some milliseconds.
+ * @param maxDepth that it does not exceed
+ * @throws AppError 400 with `fields.body`
+ */
+export async function parseJsonInSteps(text: string, maxDepth: number): Promise<unknown> {
+  try {
+    return await inSteps(parseInPieces(text));
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    const found = await inSteps(readOutline(text, { keys: [] }, maxDepth));
+    throw malformed(text, "at" in found ? found.at : text.length, error);
+  }
+}
+
+function malformed(text: string, at: number, cause?: unknown) {
+  const problem = at < text.length ? wrongAt(at) : "it ends too early";
+  return validationError({ body: `Must be JSON: ${problem}` }, cause);
+}
+
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
