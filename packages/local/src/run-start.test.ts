@@ -38,11 +38,15 @@ interface Started {
   exit: Promise<number | null>;
 }
 
+/** A shell as a launcher above the program, as of `pnpm start`. */
+const throughShell = ["sh", "-c", `: pnpm start; "$0" "$@"; :`];
+
 /** Runs a program of ours on the test's data folder. */
-function run(file: string, args: string[] = [], env: NodeJS.ProcessEnv = {}): Started {
+function run(file: string, args: string[] = [], env: NodeJS.ProcessEnv = {}, launcher: string[] = []): Started {
   const base = { PATH: path, WAYMARK_DATA_DIR: dataFolder };
   const ports = { TRACE_API_PORT: "0", ANALYTICS_API_PORT: "0", COLLECTOR_PORT: "0", DASHBOARD_PORT: "0" };
-  const child = spawn(process.execPath, [file, ...args], { env: { ...base, ...ports, ...env }, stdio: "pipe" });
+  const [command = "", ...before] = [...launcher, process.execPath, file];
+  const child = spawn(command, [...before, ...args], { env: { ...base, ...ports, ...env }, stdio: "pipe" });
   children.push(child);
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => (output += chunk));
@@ -58,8 +62,8 @@ async function until(condition: () => boolean | Promise<boolean>, what: () => st
   throw new Error(`It did not come to pass within 200 s. ${what()}`);
 }
 
-async function start(env: NodeJS.ProcessEnv = {}, file = bin) {
-  const started = run(file, [], env);
+async function start(env: NodeJS.ProcessEnv = {}, file = bin, launcher: string[] = []) {
+  const started = run(file, [], env, launcher);
   await until(() => /Ctrl-C stops/.test(started.output()) || started.child.exitCode !== null, started.output);
   expect(started.output()).toMatch(/Ctrl-C stops/);
   const system = JSON.parse(await readFile(join(dataFolder, "local.json"), "utf8")) as LocalSystem;
@@ -68,6 +72,8 @@ async function start(env: NodeJS.ProcessEnv = {}, file = bin) {
 
 const keyIn = (output: string, plan: string, service: string) =>
   new RegExp(`${plan} +account[\\s\\S]*?${service} +(wmk_\\S+)`).exec(output)?.[1] ?? "";
+
+const keysIn = (output: string) => [keyIn(output, "pro", "trace"), keyIn(output, "free", "analytics")];
 
 /** Sends a visit to the site of the printed script tag, as a browser would. */
 async function visit(output: string) {
@@ -184,50 +190,13 @@ async function useDashboard(output: string) {
   await read(`traces/${traceId}/spans/${outline.id[0]}`);
 }
 
-describe("start", () => {
+describe("start, again and again on the same data", () => {
+  let keys: string[];
   afterEach(endAll);
 
-  it("runs each service by a role of its own, which suffices for all that it does", async () => {
-    const env = { TRACE_STALE_AFTER: "1s", EVENT_RETENTION_MONTHS: "3" };
-    const first = await start(env);
-    const { databaseUrl = "", urls = [] } = first.system;
-    expect((await stat(join(dataFolder, "roles.json"))).mode & 0o777).toBe(0o600);
-    await useAll(first.output(), urls);
-    await useDashboard(first.output());
-    const owner = new pg.Client({ connectionString: databaseUrl });
-    await owner.connect();
-    const { rows } = await owner.query(
-      "SELECT DISTINCT usename AS name FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
-    );
-    expect(rows.map(({ name }) => name).sort()).toEqual([
-      "waymark_analytics_api",
-      "waymark_collector",
-      "waymark_dashboard",
-      "waymark_trace_api",
-      "waymark_worker",
-    ]);
-    await owner.query("SELECT ensure_event_partition('2020-01-01')");
-    await owner.end();
-    expect(await stop(first, "SIGTERM")).toBe(0);
-
-    const second = await start(env);
-    const client = new pg.Client({ connectionString: second.system.databaseUrl });
-    await client.connect();
-    await until(
-      async () => (await client.query("SELECT to_regclass('event_202001') IS NULL AS gone")).rows[0].gone,
-      second.output,
-    );
-    await client.end();
-    expect(await stop(second, "SIGTERM")).toBe(0);
-    for (const name of await readdir(join(dataFolder, "logs"))) {
-      expect(await readFile(join(dataFolder, "logs", name), "utf8")).not.toMatch(/permission denied|must be owner/);
-    }
-    expect(await readFile(join(dataFolder, "postgres", "postgres.log"), "utf8")).not.toMatch(/permission denied/);
-    await rm(join(dataFolder, ".."), { recursive: true });
-  });
-
-  it("runs everything, mails a failed trace, keeps its data, and stops on Ctrl-C with nothing left", async () => {
+  it("runs everything, mails a failed trace, and stops on Ctrl-C with nothing left", async () => {
     const first = await start();
+    expect((await stat(join(dataFolder, "roles.json"))).mode & 0o777).toBe(0o600);
     const { system } = first;
     const output = first.output();
     const order = [
@@ -288,19 +257,16 @@ describe("start", () => {
     expect(system.apps).toHaveLength(5);
     for (const app of system.apps ?? []) expect(isRunning(app)).toBe(false);
     expect(await readdir(join(dataFolder, "postgres", "data"))).not.toContain("postmaster.pid");
-
-    const second = await start();
-    expect(keyIn(second.output(), "pro", "trace")).toBe(keyIn(output, "pro", "trace"));
-    expect(keyIn(second.output(), "free", "analytics")).toBe(keyIn(output, "free", "analytics"));
-    // The demo's trace that nobody ended.
-    await until(async () => (await mails()).length === 5, second.output);
-    expect(await stop(second, "SIGTERM")).toBe(0);
+    keys = keysIn(output);
   });
 
-  it("runs from the sources with `dev`", async () => {
+  it("runs from the sources with `dev`, and keeps its data", async () => {
     const started = await start({}, devBin);
     const url = started.system.urls?.[0] ?? "";
     expect((await fetch(`${url}/ready`)).status).toBe(200);
+    expect(keysIn(started.output())).toEqual(keys);
+    // The demo's trace that nobody ended.
+    await until(async () => (await mails()).length === 5, started.output);
     expect(await stop(started, "SIGTERM")).toBe(0);
     expect((started.system.apps ?? []).filter(isRunning)).toEqual([]);
   });
@@ -328,31 +294,28 @@ describe("start", () => {
     expect(await readdir(dataFolder)).not.toContain("local.json");
   });
 
-  it("stops when the command that started it is gone", async () => {
-    const base = {
-      PATH: path,
-      WAYMARK_DATA_DIR: dataFolder,
-      TRACE_API_PORT: "0",
-      ANALYTICS_API_PORT: "0",
-      COLLECTOR_PORT: "0",
-      DASHBOARD_PORT: "0",
-    };
-    const shell = spawn("sh", ["-c", `: pnpm start; "$0" "$1"; :`, process.execPath, bin], {
-      env: base,
-      stdio: "pipe",
-    });
-    let output = "";
-    shell.stdout.on("data", (chunk) => (output += chunk));
-    await until(
-      () => /Ctrl-C stops/.test(output),
-      () => output,
+  it("runs each service by a role of its own, which suffices, and stops when the command that started it is gone", async () => {
+    const hasty = { TRACE_STALE_AFTER: "1s", SWEEP_INTERVAL_SECONDS: "1" };
+    const { child, output, system } = await start(hasty, bin, throughShell);
+    const { databaseUrl = "", urls = [] } = system;
+    await useAll(output(), urls);
+    await useDashboard(output());
+    const owner = new pg.Client({ connectionString: databaseUrl });
+    await owner.connect();
+    const { rows } = await owner.query(
+      "SELECT DISTINCT usename AS name FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
     );
-    const system = JSON.parse(await readFile(join(dataFolder, "local.json"), "utf8")) as LocalSystem;
-    shell.kill("SIGKILL");
-    await until(
-      () => ![system, ...(system.apps ?? [])].some(isRunning),
-      () => output,
-    );
+    expect(rows.map(({ name }) => name).sort()).toEqual([
+      "waymark_analytics_api",
+      "waymark_collector",
+      "waymark_dashboard",
+      "waymark_trace_api",
+      "waymark_worker",
+    ]);
+    await owner.query("SELECT ensure_event_partition('2020-01-01')");
+    await owner.end();
+    child.kill("SIGKILL");
+    await until(() => ![system, ...(system.apps ?? [])].some(isRunning), output);
     expect(await readdir(dataFolder)).not.toContain("local.json");
   });
 });
@@ -360,9 +323,23 @@ describe("start", () => {
 describe("a running system, which logs warnings alone", () => {
   let running: Awaited<ReturnType<typeof start>>;
   beforeAll(async () => {
-    running = await start({ LOG_LEVEL: "warn" });
+    running = await start({ LOG_LEVEL: "warn", EVENT_RETENTION_MONTHS: "3" });
   });
   afterAll(endAll);
+
+  it("drops a month of old events, and no role lacked a right since the first start", async () => {
+    const client = new pg.Client({ connectionString: running.system.databaseUrl });
+    await client.connect();
+    await until(
+      async () => (await client.query("SELECT to_regclass('event_202001') IS NULL AS gone")).rows[0].gone,
+      running.output,
+    );
+    await client.end();
+    const logs = (await readdir(join(dataFolder, "logs"))).map((name) => join(dataFolder, "logs", name));
+    for (const log of [...logs, join(dataFolder, "postgres", "postgres.log")]) {
+      expect(await readFile(log, "utf8")).not.toMatch(/permission denied|must be owner/);
+    }
+  });
 
   it("refuses a second start beside a running one, before it builds, and goes on", async () => {
     const command = run(startBin, [], { WAYMARK_DATA_DIR: dataFolder });
