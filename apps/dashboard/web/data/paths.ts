@@ -17,3 +17,10 @@ export function localPath(next: string | null | undefined): string {
   const path = url.pathname + url.search;
   return isOpenPath(url.pathname) || url.pathname.startsWith("/dashboard/api/") ? home : path;
 }
+
+/** A query with its question mark, of those values that are not empty; nothing without any. */
+export function queryOf(values: Readonly<Record<string, string | number | undefined>>): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) if (value) query.set(name, String(value));
+  return query.size === 0 ? "" : `?${query}`;
+}

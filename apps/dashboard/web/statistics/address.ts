@@ -1,4 +1,5 @@
 import type { Comparison, Range } from "@waymark/web-stats/statistics";
+import { queryOf } from "../data/paths.js";
 import { rangeProblem } from "../ui/day-range.js";
 
 /** In the order of the page. */
@@ -56,50 +57,41 @@ function oneOf<Value extends string>(values: readonly string[], text: string, ot
 /** The query of an address with its `?`; nothing for the default. */
 export function writeAddress(address: Address): string {
   const { compare, figure } = address;
-  const query = baseQuery(address);
-  if (compare !== defaultAddress.compare) query.set("compare", compare);
-  if (figure !== defaultAddress.figure) query.set("figure", figure);
-  return toText(query);
+  return queryOf({ ...shared(address), ...unlike({ compare, figure }) });
+}
+
+/** The members that are not the default. */
+function unlike(part: Partial<Address>): Record<string, string> {
+  const others = Object.entries(part).filter(([name, value]) => value !== defaultAddress[name as keyof Address]);
+  return Object.fromEntries(others);
 }
 
 /** What every request of the page shares: its days and its filters. */
-function baseQuery({ range, from, to, filters }: Address): URLSearchParams {
-  const query = new URLSearchParams();
-  if (from !== undefined && to !== undefined) {
-    query.set("from", from);
-    query.set("to", to);
-  } else if (range !== defaultAddress.range) query.set("range", range);
-  if (filters !== "") query.set("filters", filters);
-  return query;
+function shared({ range, from, to, filters }: Address): Record<string, string | undefined> {
+  return from !== undefined && to !== undefined ? { from, to, filters } : unlike({ range, filters });
 }
 
-function toText(query: URLSearchParams): string {
-  return query.size === 0 ? "" : `?${query}`;
+function sitePath(siteId: string, query: string): string {
+  return `/sites/${encodeURIComponent(siteId)}/${query}`;
 }
 
 /** The path of a site's statistics below `/dashboard/api`. */
 export function statsPath(siteId: string, address: Address): string {
-  const query = baseQuery(address);
-  if (address.compare !== defaultAddress.compare) query.set("compare", address.compare);
-  return `/sites/${encodeURIComponent(siteId)}/stats${toText(query)}`;
+  return sitePath(siteId, `stats${queryOf({ ...shared(address), ...unlike({ compare: address.compare }) })}`);
 }
 
 /** The path of one list with all its rows, or of its file. */
 export function listPath(siteId: string, address: Address, { list, isCsv }: { list: string; isCsv: boolean }): string {
-  const query = baseQuery(address);
-  query.set("lists", list);
-  query.set("limit", "1000");
-  query.set(isCsv ? "csv" : "compare", isCsv ? "1" : "off");
-  return `/sites/${encodeURIComponent(siteId)}/stats${toText(query)}`;
+  const rows = { lists: list, limit: 1000, ...(isCsv ? { csv: 1 } : { compare: "off" }) };
+  return sitePath(siteId, `stats${queryOf({ ...shared(address), ...rows })}`);
 }
 
 /** The path of a site's custom events below `/dashboard/api`. */
 export function eventsPath(siteId: string, address: Address): string {
-  return `/sites/${encodeURIComponent(siteId)}/events${toText(baseQuery(address))}`;
+  return sitePath(siteId, `events${queryOf(shared(address))}`);
 }
 
 /** The path of a site's present visitors below `/dashboard/api`. */
 export function realtimePath(siteId: string, { filters }: Address): string {
-  const query = new URLSearchParams(filters === "" ? {} : { filters });
-  return `/sites/${encodeURIComponent(siteId)}/realtime${toText(query)}`;
+  return sitePath(siteId, `realtime${queryOf({ filters })}`);
 }

@@ -1,3 +1,4 @@
+import { queryOf } from "../data/paths.js";
 import type { Stretch } from "./timeline.js";
 
 /** What of the view is in the address, so that a link shows the same. */
@@ -17,14 +18,8 @@ export function readAddress(): Address {
 /** Replaces the address of a trace's page without a navigation. Back may have led elsewhere before the page is gone. */
 export function writeAddress(traceId: string, { span, find, zoom }: Address): void {
   if (!location.pathname.toLowerCase().endsWith(`/${traceId}`)) return;
-  const query = new URLSearchParams();
-  if (span) query.set("span", span);
-  if (find) query.set("find", find);
-  if (zoom) {
-    query.set("from", String(Math.round(zoom.from * 1_000) / 1_000));
-    query.set("to", String(Math.round(zoom.to * 1_000) / 1_000));
-  }
-  const search = query.size === 0 ? "" : `?${query}`;
+  const toMicros = (ms: number) => String(Math.round(ms * 1_000) / 1_000);
+  const search = queryOf({ span, find, from: zoom && toMicros(zoom.from), to: zoom && toMicros(zoom.to) });
   if (search !== location.search) history.replaceState(history.state, "", location.pathname + search);
 }
 

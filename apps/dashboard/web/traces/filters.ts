@@ -1,3 +1,4 @@
+import { queryOf } from "../data/paths.js";
 import { addDays, rangeProblem } from "../ui/day-range.js";
 import { dayOf, startOfDay } from "../ui/format.js";
 
@@ -83,29 +84,22 @@ export function isOpenEnded({ range }: Filters): boolean {
 
 /** The address's query with its question mark; empty without filters. */
 export function writeFilters({ text, status, agent, longerMs, range, from, to, after }: Filters): string {
-  const query = new URLSearchParams();
-  if (text !== "") query.set("q", text);
-  if (status !== "all") query.set("status", status);
-  if (agent !== "") query.set("agent", agent);
-  if (longerMs > 0) query.set("longer", String(longerMs));
-  if (from !== "") query.set("from", from);
-  if (to !== "") query.set("to", to);
-  if (from === "" && range !== "") query.set("range", range);
-  if (after !== "") query.set("after", after);
-  return query.size === 0 ? "" : `?${query}`;
+  const days = from === "" ? { range } : { from, to };
+  return queryOf({ q: text, status: status === "all" ? "" : status, agent, longer: longerMs, ...days, after });
 }
 
 /** The path of a page of the list. The range ends now, so its start is given in whole minutes. */
 export function pathOf(filters: Filters, now: Date, { cursor = filters.after, limit = 50 } = {}): string {
-  const query = new URLSearchParams();
-  if (limit !== 50) query.set("limit", String(limit));
-  if (filters.text.trim() !== "") query.set("name", filters.text.trim());
-  if (filters.status !== "all") query.set("status", apiStatus[filters.status]);
-  if (filters.agent !== "") query.set("agent_id", filters.agent);
-  if (filters.longerMs > 0) query.set("min_duration_ms", String(filters.longerMs));
-  for (const [name, time] of Object.entries(timesOf(filters, now))) query.set(name, time);
-  if (cursor !== "") query.set("cursor", cursor);
-  return query.size === 0 ? "/traces" : `/traces?${query}`;
+  const query = {
+    limit: limit === 50 ? "" : limit,
+    name: filters.text.trim(),
+    status: apiStatus[filters.status],
+    agent_id: filters.agent,
+    min_duration_ms: filters.longerMs,
+    ...timesOf(filters, now),
+    cursor,
+  };
+  return `/traces${queryOf(query)}`;
 }
 
 function timesOf({ range, from, to }: Filters, now: Date): { from?: string; to?: string } {

@@ -1,5 +1,6 @@
 import { useLocation } from "preact-iso";
 import type { AgentNames } from "../../src/traces/traces.route.js";
+import { queryOf } from "../data/paths.js";
 import { hasAnswer, useQuery } from "../data/query.js";
 import { Segmented } from "./segmented.js";
 
@@ -26,30 +27,23 @@ const dayMs = 86_400_000;
 /** The days that a page is of unless its address says otherwise; the server takes the same without `from`. */
 const defaultDays = "30";
 
-interface Address {
-  /** Days up to the present one, UTC. */
-  days: string;
-  agent: string;
-}
-
-/** The page's days and agent, from its address; `query` asks the server for them. */
+/** The page's days up to the present one, UTC, and its agent, from its address; `query` asks the server for them. */
 export function useRecentDays(choices: readonly string[]) {
-  const { url, path, route } = useLocation();
-  const search = new URL(url, location.origin).searchParams;
-  const days = choices.find((choice) => choice === search.get("days")) ?? defaultDays;
-  const agent = search.get("agent") ?? "";
-  const linkTo = (part: Partial<Address>) => {
+  const { query, path, route } = useLocation();
+  const days = choices.find((choice) => choice === query["days"]) ?? defaultDays;
+  const { agent = "" } = query;
+  const linkTo = (part: { days?: string; agent?: string }) => {
     const next = { days, agent, ...part };
-    const shown = new URLSearchParams();
-    if (next.days !== defaultDays) shown.set("days", next.days);
-    if (next.agent !== "") shown.set("agent", next.agent);
-    return `${path}${shown.size > 0 ? `?${shown}` : ""}`;
+    return path + queryOf({ ...next, days: next.days === defaultDays ? "" : next.days });
   };
-  const query = new URLSearchParams();
-  if (days !== defaultDays) query.set("from", firstOf(Number(days)));
-  if (agent !== "") query.set("agent_id", agent);
-  const change = (part: Partial<Address>) => route(linkTo(part), true);
-  return { days, agent, linkTo, change, query: query.size > 0 ? `?${query}` : "" };
+  const from = days === defaultDays ? "" : firstOf(Number(days));
+  return {
+    days,
+    agent,
+    linkTo,
+    change: (part: Parameters<typeof linkTo>[0]) => route(linkTo(part), true),
+    query: queryOf({ from, agent_id: agent }),
+  };
 }
 
 /** The beginning of the first of so many UTC days. */
