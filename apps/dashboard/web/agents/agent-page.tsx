@@ -6,7 +6,7 @@ import { useQuery } from "../data/query.js";
 import { Ago } from "../ui/ago.js";
 import { ButtonLink } from "../ui/button.js";
 import { formatCount, formatDay, formatDuration, formatShare, formatThings } from "../ui/format.js";
-import { MissingPage, Page, Panel, Waiting } from "../ui/page.js";
+import { Loaded, MissingPage, Page, Panel } from "../ui/page.js";
 import { type Column, Table } from "../ui/table.js";
 import { DayBars, FailureRate, failureRate, fillDays } from "./figures.js";
 
@@ -25,8 +25,7 @@ export function AgentPage() {
       note="The last 30 days, UTC"
       actions={query.data && actions}
     >
-      <Waiting of={query} />
-      {query.data && <Detail detail={query.data} />}
+      <Loaded of={query}>{(detail) => <Detail detail={detail} />}</Loaded>
     </Page>
   );
 }
@@ -67,31 +66,29 @@ function Figure({ name, children }: { name: string; children: ComponentChildren 
   );
 }
 
-const dayColumns: readonly Column[] = [
-  "Day",
-  ...["Traces", "Failures", "Failure rate", "p50", "p95"].map((text) => ({ text, isNumber: true })),
-];
+type Day = ReturnType<typeof fillDays>[number];
 
 /** The figures of each day, the latest first. */
 function Days({ detail: { agent, dayDurations, from } }: { detail: AgentDetail }) {
   const durations = new Map(dayDurations.map((each) => [each.day, each]));
   const show = (ms: number | undefined) => ms !== undefined && formatDuration(ms);
+  const columns: readonly Column<Day>[] = [
+    { text: "Day", cell: ({ day }) => formatDay(day) },
+    { text: "Traces", isNumber: true, cell: ({ traces }) => formatCount(traces) },
+    { text: "Failures", isNumber: true, cell: ({ failures }) => formatCount(failures) },
+    { text: "Failure rate", isNumber: true, cell: (day) => day.traces > 0 && formatShare(failureRate(day)) },
+    { text: "p50", isNumber: true, cell: ({ day }) => show(durations.get(day)?.p50_ms) },
+    { text: "p95", isNumber: true, cell: ({ day }) => show(durations.get(day)?.p95_ms) },
+  ];
   return (
     <Panel title="Days" isFlush>
-      <Table name="Days" columns={dayColumns} isDense>
-        {fillDays(from, agent.days)
-          .reverse()
-          .map((day) => (
-            <tr key={day.day}>
-              <th scope="row">{formatDay(day.day)}</th>
-              <td class="number">{formatCount(day.traces)}</td>
-              <td class="number">{formatCount(day.failures)}</td>
-              <td class="number">{day.traces > 0 && formatShare(failureRate(day))}</td>
-              <td class="number">{show(durations.get(day.day)?.p50_ms)}</td>
-              <td class="number">{show(durations.get(day.day)?.p95_ms)}</td>
-            </tr>
-          ))}
-      </Table>
+      <Table
+        name="Days"
+        columns={columns}
+        rows={fillDays(from, agent.days).reverse()}
+        keyOf={({ day }) => day}
+        isDense
+      />
     </Panel>
   );
 }
@@ -99,41 +96,46 @@ function Days({ detail: { agent, dayDurations, from } }: { detail: AgentDetail }
 function Errors({ detail: { agent, errors, groupedFailures } }: { detail: AgentDetail }) {
   const isPart = groupedFailures < agent.failures;
   const counted = isPart ? `Of the latest ${formatThings(groupedFailures, "failure")}` : "Failures";
+  const columns: readonly Column<AgentDetail["errors"][number]>[] = [
+    {
+      text: "Error text, digits left out",
+      class: "agent-error",
+      cell: ({ text, traceId }) => (
+        <a class="mono" href={`/dashboard/traces/${traceId}`}>
+          {text}
+        </a>
+      ),
+    },
+    { text: counted, isNumber: true, cell: ({ count }) => formatCount(count) },
+  ];
   return (
     <Panel title="Errors" isFlush>
-      <Table name="Errors" columns={["Error text, digits left out", { text: counted, isNumber: true }]}>
-        {errors.map(({ text, count, traceId }) => (
-          <tr key={text}>
-            <th scope="row" class="agent-error">
-              <a class="mono" href={`/dashboard/traces/${traceId}`}>
-                {text}
-              </a>
-            </th>
-            <td class="number">{formatCount(count)}</td>
-          </tr>
-        ))}
-      </Table>
+      <Table name="Errors" columns={columns} rows={errors} keyOf={({ text }) => text} />
     </Panel>
   );
 }
 
-function Traces({ name, traces }: { name: string; traces: readonly (AgentTrace & { error?: string | null })[] }) {
+type ShownTrace = AgentTrace & { error?: string | null };
+
+const traceColumns: readonly Column<ShownTrace>[] = [
+  {
+    text: "Trace",
+    class: "agent-trace",
+    cell: ({ id, name, error }) => (
+      <>
+        <a href={`/dashboard/traces/${id}`}>{name}</a>
+        {error && <span class="mono agent-trace-error">{error}</span>}
+      </>
+    ),
+  },
+  { text: "Duration", isNumber: true, cell: ({ duration_ms: ms }) => ms !== null && formatDuration(ms) },
+  { text: "Started", isNumber: true, cell: ({ started_at }) => <Ago iso={started_at} /> },
+];
+
+function Traces({ name, traces }: { name: string; traces: readonly ShownTrace[] }) {
   return (
     <Panel title={name} isFlush>
-      <Table name={name} columns={["Trace", { text: "Duration", isNumber: true }, { text: "Started", isNumber: true }]}>
-        {traces.map((trace) => (
-          <tr key={trace.id}>
-            <th scope="row" class="agent-trace">
-              <a href={`/dashboard/traces/${trace.id}`}>{trace.name}</a>
-              {trace.error && <span class="mono agent-trace-error">{trace.error}</span>}
-            </th>
-            <td class="number">{trace.duration_ms === null ? "" : formatDuration(trace.duration_ms)}</td>
-            <td class="number">
-              <Ago iso={trace.started_at} />
-            </td>
-          </tr>
-        ))}
-      </Table>
+      <Table name={name} columns={traceColumns} rows={traces} />
     </Panel>
   );
 }

@@ -1,9 +1,9 @@
 import "./agents.css";
-import type { AgentDurations, AgentFigures, AgentList, DurationList } from "../../src/agents/agents.route.js";
+import type { AgentFigures, AgentList, DurationList } from "../../src/agents/agents.route.js";
 import { useQuery } from "../data/query.js";
 import { Ago } from "../ui/ago.js";
 import { formatCount, formatDuration } from "../ui/format.js";
-import { Empty, Page, Panel, Waiting } from "../ui/page.js";
+import { Empty, Loaded, Page, Panel } from "../ui/page.js";
 import { type Column, Table } from "../ui/table.js";
 import { DayBars, FailureRate } from "./figures.js";
 
@@ -14,12 +14,13 @@ export function AgentsPage() {
   const durations = useQuery<DurationList>(list.data ? "/agent-durations" : undefined);
   return (
     <Page title="Agents" note={noteOf(list.data, durations.data)}>
-      <Waiting of={list} />
-      {list.data && (
-        <Panel isFlush>
-          {list.data.agents.length === 0 ? <NoAgents /> : <Agents list={list.data} durations={durations.data} />}
-        </Panel>
-      )}
+      <Loaded of={list}>
+        {(loaded) => (
+          <Panel isFlush>
+            {loaded.agents.length === 0 ? <NoAgents /> : <Agents list={loaded} durations={durations.data} />}
+          </Panel>
+        )}
+      </Loaded>
     </Page>
   );
 }
@@ -41,47 +42,25 @@ function NoAgents() {
   );
 }
 
-const columns: readonly Column[] = [
-  "Agent",
-  { text: "Traces", isNumber: true },
-  "Failure rate",
-  { text: "p50", isNumber: true },
-  { text: "p95", isNumber: true },
-  "Traces per day",
-  { text: "Last trace", isNumber: true },
-];
-
-function Agents({ list, durations }: { list: AgentList; durations: DurationList | undefined }) {
+function Agents({ list: { agents, from }, durations }: { list: AgentList; durations: DurationList | undefined }) {
   const byId = new Map(durations?.agents.map((each) => [each.id, each]));
-  return (
-    <Table name="Agents" columns={columns}>
-      {list.agents.map((agent) => (
-        <Row key={agent.id} from={list.from} agent={agent} durations={byId.get(agent.id)} />
-      ))}
-    </Table>
-  );
-}
-
-function Row({ from, agent, durations }: { from: string; agent: AgentFigures; durations: AgentDurations | undefined }) {
-  return (
-    <tr>
-      <th scope="row" class="agent-name">
-        <a class="mono" href={`/dashboard/agents/${encodeURIComponent(agent.id)}`}>
-          {agent.id}
+  const show = (ms: number | undefined) => ms !== undefined && formatDuration(ms);
+  const columns: readonly Column<AgentFigures>[] = [
+    {
+      text: "Agent",
+      class: "agent-name",
+      cell: ({ id }) => (
+        <a class="mono" href={`/dashboard/agents/${encodeURIComponent(id)}`}>
+          {id}
         </a>
-      </th>
-      <td class="number">{formatCount(agent.traces)}</td>
-      <td>
-        <FailureRate agent={agent} />
-      </td>
-      <td class="number">{durations && formatDuration(durations.p50_ms)}</td>
-      <td class="number">{durations && formatDuration(durations.p95_ms)}</td>
-      <td>
-        <DayBars from={from} days={agent.days} />
-      </td>
-      <td class="number">
-        <Ago iso={agent.last_started_at} />
-      </td>
-    </tr>
-  );
+      ),
+    },
+    { text: "Traces", isNumber: true, cell: ({ traces }) => formatCount(traces) },
+    { text: "Failure rate", cell: (agent) => <FailureRate agent={agent} /> },
+    { text: "p50", isNumber: true, cell: ({ id }) => show(byId.get(id)?.p50_ms) },
+    { text: "p95", isNumber: true, cell: ({ id }) => show(byId.get(id)?.p95_ms) },
+    { text: "Traces per day", cell: ({ days }) => <DayBars from={from} days={days} /> },
+    { text: "Last trace", isNumber: true, cell: ({ last_started_at }) => <Ago iso={last_started_at} /> },
+  ];
+  return <Table name="Agents" columns={columns} rows={agents} />;
 }

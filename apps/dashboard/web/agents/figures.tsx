@@ -1,28 +1,21 @@
 import type { AgentFigures } from "../../src/agents/agents.route.js";
+import { addDays } from "../ui/day-range.js";
 import { formatShare, formatShortDay, formatThings } from "../ui/format.js";
 
-interface Day {
-  day: string;
-  traces: number;
-  failures: number;
-}
+type Day = AgentFigures["days"][number];
 
-const dayMs = 86_400_000;
 const shownDays = 30;
 
 /** Every one of the 30 days from the first, those without traces too. */
 export function fillDays(from: string, days: readonly Day[]): Day[] {
   const known = new Map(days.map((day) => [day.day, day]));
   return Array.from({ length: shownDays }, (_, at) => {
-    const day = new Date(Date.parse(from) + at * dayMs).toISOString().slice(0, 10);
+    const day = addDays(from, at);
     return known.get(day) ?? { day, traces: 0, failures: 0 };
   });
 }
 
-interface Counts {
-  traces: number;
-  failures: number;
-}
+type Counts = Pick<Day, "traces" | "failures">;
 
 /** The share of failures; 0 without traces. */
 export function failureRate({ traces, failures }: Counts): number {

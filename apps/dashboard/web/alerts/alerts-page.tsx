@@ -5,34 +5,35 @@ import type { AlertList, ListedAlert } from "../../src/alerts/alerts.route.js";
 import { api } from "../data/api.js";
 import { useAction, usePages, useQuery } from "../data/query.js";
 import { Ago, Moment } from "../ui/ago.js";
-import { announce } from "../ui/announce.js";
 import { Button, ButtonLink } from "../ui/button.js";
 import { formatThings } from "../ui/format.js";
-import { Banner, Empty, Page, Panel, StatusDot, Waiting } from "../ui/page.js";
+import { ActionError, Empty, Loaded, Page, Panel, StatusDot } from "../ui/page.js";
 import { Segmented } from "../ui/segmented.js";
-import { actionsColumn, Pager, Table } from "../ui/table.js";
-import { useNarrow } from "../ui/use-size.js";
+import { actionsColumn, type Column, Pager, Table } from "../ui/table.js";
 
-const states = ["pending", "held", "sent", "failed"] as const;
-type Filter = ListedAlert["state"] | "all";
+const looks = {
+  pending: { state: "running", label: "Pending" },
+  held: { state: "timeout", label: "Held" },
+  sent: { state: "success", label: "Sent" },
+  failed: { state: "error", label: "Failed" },
+} as const satisfies Record<ListedAlert["state"], object>;
+
+type Filter = keyof typeof looks | "all";
 
 const choices: readonly { value: Filter; label: string }[] = [
   { value: "all", label: "All" },
-  { value: "pending", label: "Pending" },
-  { value: "held", label: "Held" },
-  { value: "sent", label: "Sent" },
-  { value: "failed", label: "Failed" },
+  ...(Object.keys(looks) as (keyof typeof looks)[]).map((value) => ({ value, label: looks[value].label })),
 ];
 
 const pollMs = 10_000;
 
 /** Failure mails, with the reason of those that did not go out. */
 export function AlertsPage() {
-  const { url, route } = useLocation();
-  const filter = readFilter(new URL(url, location.origin).search);
+  const { query, route } = useLocation();
+  const filter = choices.find(({ value }) => value === query["state"])?.value ?? "all";
   const path = filter === "all" ? "/alerts" : `/alerts?state=${filter}`;
   const first = useQuery<AlertList>(path, { pollMs });
-  const { items: alerts, ...older } = usePages(path, first.data, {
+  const { items: alerts = [], ...older } = usePages(path, first.data, {
     itemsOf: (page) => page.alerts,
     nextOf: ({ next }) => (next === null ? undefined : `before=${next}`),
   });
@@ -55,35 +56,29 @@ export function AlertsPage() {
           onValue={(state) => route(`/dashboard/alerts${state === "all" ? "" : `?state=${state}`}`, true)}
         />
       </div>
-      <Waiting of={first} />
-      {alerts?.length === 0 && (
-        <Empty title={filter === "all" ? "No alerts yet" : `No ${filter} alerts`}>
-          <p>{filter === "all" ? "An alert appears with the first failed trace." : "Another state may have some."}</p>
-        </Empty>
-      )}
-      {alerts && alerts.length > 0 && (
-        <Panel isFlush>
-          <AlertsTable alerts={alerts} onRetried={older.clear} />
-          {older.hasMore && <Pager isLoading={older.isLoading} onMore={older.more} />}
-        </Panel>
-      )}
+      <Loaded of={first}>
+        {() =>
+          alerts.length === 0 ? (
+            <NoAlerts filter={filter} />
+          ) : (
+            <Panel isFlush>
+              <AlertsTable alerts={alerts} onRetried={older.clear} />
+              <Pager {...older} />
+            </Panel>
+          )
+        }
+      </Loaded>
     </Page>
   );
 }
 
-function readFilter(search: string): Filter {
-  const state = new URLSearchParams(search).get("state");
-  return states.find((known) => known === state) ?? "all";
+function NoAlerts({ filter }: { filter: Filter }) {
+  return (
+    <Empty title={filter === "all" ? "No alerts yet" : `No ${filter} alerts`}>
+      <p>{filter === "all" ? "An alert appears with the first failed trace." : "Another state may have some."}</p>
+    </Empty>
+  );
 }
-
-const looks: Readonly<
-  Record<ListedAlert["state"], { state: "running" | "timeout" | "success" | "error"; word: string }>
-> = {
-  pending: { state: "running", word: "Pending" },
-  held: { state: "timeout", word: "Held" },
-  sent: { state: "success", word: "Sent" },
-  failed: { state: "error", word: "Failed" },
-};
 
 interface AlertsTableProps {
   alerts: readonly ListedAlert[];
@@ -91,78 +86,51 @@ interface AlertsTableProps {
   onRetried(): void;
 }
 
-/** One row per mail; the trace's name leads to its first error. */
+/** One row per mail; the trace's name leads to its first error. In a narrow window one cell has all but the state. */
 function AlertsTable({ alerts, onRetried }: AlertsTableProps) {
-  const isNarrow = useNarrow(720);
   const retry = useAction((id: string) => api.post(`/alerts/${id}/retry`), {
     invalidates: ["/alerts"],
-    onDone: () => {
-      announce("The mail is sent again");
-      onRetried();
-    },
+    says: "The mail is sent again",
+    onDone: onRetried,
   });
+  const againOf = (alert: ListedAlert) =>
+    canRetry(alert) && (
+      <Button isBusy={retry.isBusy} onClick={() => retry.run(alert.id)}>
+        Send again
+      </Button>
+    );
+  const columns: readonly Column<ListedAlert>[] = [
+    {
+      text: "Mail",
+      class: "alert-state",
+      cell: ({ state }) => <StatusDot state={looks[state].state}>{looks[state].label}</StatusDot>,
+    },
+    {
+      text: "Trace",
+      class: "alert-trace",
+      cell: (alert, isNarrow) => (
+        <>
+          <TraceLink alert={alert} />
+          {isNarrow && (
+            <div class="alert-more">
+              <p class="soft">
+                {reasonOf(alert)} · <Ago iso={alert.createdAt} />
+              </p>
+              {againOf(alert)}
+            </div>
+          )}
+        </>
+      ),
+    },
+    { text: "Why", isWide: true, class: "soft alert-why", cell: reasonOf },
+    { text: "Failed at", isWide: true, isNumber: true, class: "soft", cell: (alert) => <Ago iso={alert.createdAt} /> },
+    { ...actionsColumn, isWide: true, cell: againOf },
+  ];
   return (
     <>
-      {retry.error && <Banner tone="error">{retry.error.message}</Banner>}
-      <Table
-        isRoomy
-        name="Alerts"
-        columns={["Mail", "Trace", ...(isNarrow ? [] : ["Why", { text: "Failed at", isNumber: true }, actionsColumn])]}
-      >
-        {alerts.map((alert) => (
-          <AlertRow
-            key={alert.id}
-            alert={alert}
-            isNarrow={isNarrow}
-            isBusy={retry.isBusy}
-            onRetry={() => retry.run(alert.id)}
-          />
-        ))}
-      </Table>
+      <ActionError of={retry} />
+      <Table isRoomy hasPlainRows narrowPx={720} name="Alerts" columns={columns} rows={alerts} />
     </>
-  );
-}
-
-interface AlertRowProps {
-  alert: ListedAlert;
-  isNarrow: boolean;
-  isBusy: boolean;
-  onRetry(): void;
-}
-
-/** In a narrow window one cell has everything but the state. */
-function AlertRow({ alert, isNarrow, isBusy, onRetry }: AlertRowProps) {
-  const { state, word } = looks[alert.state];
-  const time = <Ago iso={alert.createdAt} />;
-  const again = canRetry(alert) && (
-    <Button isBusy={isBusy} onClick={onRetry}>
-      Send again
-    </Button>
-  );
-  return (
-    <tr>
-      <td class="alert-state">
-        <StatusDot state={state}>{word}</StatusDot>
-      </td>
-      <td class="alert-trace">
-        <TraceLink alert={alert} />
-        {isNarrow && (
-          <div class="alert-more">
-            <p class="soft">
-              {reasonOf(alert)} · {time}
-            </p>
-            {again}
-          </div>
-        )}
-      </td>
-      {!isNarrow && (
-        <>
-          <td class="soft alert-why">{reasonOf(alert)}</td>
-          <td class="number soft">{time}</td>
-          <td class="is-action">{again}</td>
-        </>
-      )}
-    </tr>
   );
 }
 

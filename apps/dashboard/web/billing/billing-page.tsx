@@ -1,22 +1,21 @@
 import "./billing.css";
 import { type Plan, type PlanId, planIds, planOf } from "@waymark/plan";
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import type { Billing, InvoiceList, PaymentPage, Usage } from "../../src/billing/billing.route.js";
 import type { Invoice } from "../../src/billing/payments.js";
 import type { Me } from "../../src/session/me.route.js";
 import { api } from "../data/api.js";
 import { invalidate, useAction, useMe, useQuery } from "../data/query.js";
-import { KeyPanel, useKeyDialog } from "../keys/keys-page.js";
+import { CreateKeyButton, KeyPanel } from "../keys/keys-page.js";
 import { MomentDay } from "../ui/ago.js";
-import { announce } from "../ui/announce.js";
 import { Button } from "../ui/button.js";
 import { CopyField } from "../ui/copy-button.js";
-import { Confirm, Dialog } from "../ui/dialog.js";
+import { ConfirmButton, Dialog, DialogButton } from "../ui/dialog.js";
 import { formatBytes, formatCount, formatDay } from "../ui/format.js";
-import { Banner, ErrorNote, Page, Panel, Skeleton, Waiting } from "../ui/page.js";
-import { Table } from "../ui/table.js";
+import { ActionError, Banner, ErrorNote, Loaded, Page, Panel, Skeleton } from "../ui/page.js";
+import { type Column, Table } from "../ui/table.js";
 import { formatMoney } from "./format-money.js";
 import { lossesOnFree } from "./losses-on-free.js";
 
@@ -42,7 +41,15 @@ export function BillingPage() {
       {usage.data && billing.data && me.data && (
         <>
           <UsagePanel usage={usage.data} />
-          <PlanPanel billing={billing.data} usage={usage.data} me={me.data} />
+          <Panel title="Plans" isFlush>
+            <PlanTable current={billing.data.plan} />
+          </Panel>
+          <Panel title={plan === "free" ? "Upgrade" : "Your plan"}>
+            <div class="change-plan">
+              <ChangePlan billing={billing.data} usage={usage.data} me={me.data} />
+              {plan === "pro" && <Losses billing={billing.data} usage={usage.data} />}
+            </div>
+          </Panel>
           {billing.data.hasPortal && me.data.role === "owner" && <InvoicesPanel />}
           <StatisticsKeys isPro={billing.data.plan === "pro"} />
         </>
@@ -64,10 +71,9 @@ function usePaidBilling(hasPaid: boolean) {
 }
 
 function StatisticsKeys({ isPro }: { isPro: boolean }) {
-  const { button, dialog } = useKeyDialog("analytics");
   return (
     <>
-      <Panel title="Analytics API" actions={button}>
+      <Panel title="Analytics API" actions={<CreateKeyButton service="analytics" />}>
         <p class="soft">
           {isPro
             ? "Programs read the statistics of this account's sites with a key of the Analytics API."
@@ -75,7 +81,6 @@ function StatisticsKeys({ isPro }: { isPro: boolean }) {
         </p>
       </Panel>
       <KeyPanel service="analytics" />
-      {dialog}
     </>
   );
 }
@@ -131,14 +136,32 @@ function Meter({ name, current, limit, format = formatCount, children }: MeterPr
   );
 }
 
-const columns = ["Invoice", { text: "Amount", isNumber: true }, "State"];
-
 const states: Readonly<Record<string, string>> = {
   open: "Open",
   paid: "Paid",
   uncollectible: "Not collected",
   void: "Void",
 };
+
+const invoiceColumns: readonly Column<Invoice>[] = [
+  {
+    text: "Invoice",
+    cell: ({ number, createdAt, url }) => (
+      <>
+        {url === null ? (
+          <MomentDay iso={createdAt} />
+        ) : (
+          <a href={url} target="_blank" rel="noreferrer">
+            <MomentDay iso={createdAt} />
+          </a>
+        )}{" "}
+        <span class="hint">{number}</span>
+      </>
+    ),
+  },
+  { text: "Amount", isNumber: true, cell: ({ amount, currency }) => formatMoney(amount, currency) },
+  { text: "State", cell: ({ state }) => states[state] ?? state },
+];
 
 /** The latest invoices; each links to Stripe's page of it. */
 function InvoicesPanel() {
@@ -147,52 +170,10 @@ function InvoicesPanel() {
   if (data?.invoices.length === 0) return null;
   return (
     <Panel title="Invoices" isFlush={data !== undefined}>
-      <Waiting of={list} rows={2} />
-      {data && (
-        <Table name="Invoices" columns={columns}>
-          {data.invoices.map((invoice) => (
-            <Row key={invoice.id} invoice={invoice} />
-          ))}
-        </Table>
-      )}
+      <Loaded of={list} rows={2}>
+        {({ invoices }) => <Table name="Invoices" columns={invoiceColumns} rows={invoices} />}
+      </Loaded>
     </Panel>
-  );
-}
-
-function Row({ invoice: { number, createdAt, amount, currency, state, url } }: { invoice: Invoice }) {
-  const date = <MomentDay iso={createdAt} />;
-  return (
-    <tr>
-      <th scope="row">
-        {url === null ? (
-          date
-        ) : (
-          <a href={url} target="_blank" rel="noreferrer">
-            {date}
-          </a>
-        )}{" "}
-        <span class="hint">{number}</span>
-      </th>
-      <td class="number">{formatMoney(amount, currency)}</td>
-      <td>{states[state] ?? state}</td>
-    </tr>
-  );
-}
-
-/** Both plans side by side, and how this account changes. */
-function PlanPanel({ billing, usage, me }: { billing: Billing; usage: Usage; me: Me }) {
-  return (
-    <>
-      <Panel title="Plans" isFlush>
-        <PlanTable current={billing.plan} />
-      </Panel>
-      <Panel title={billing.plan === "free" ? "Upgrade" : "Your plan"}>
-        <div class="change-plan">
-          <ChangePlan billing={billing} usage={usage} me={me} />
-          {billing.plan === "pro" && <Losses billing={billing} usage={usage} />}
-        </div>
-      </Panel>
-    </>
   );
 }
 
@@ -222,20 +203,14 @@ const rows: readonly { name: string; text(plan: Plan): string }[] = [
 
 /** The plans as the services hold them. */
 function PlanTable({ current }: { current: PlanId }) {
-  const nameOf = (id: PlanId) => (id === current ? `${planOf(id).name} (yours)` : planOf(id).name);
-  const columns = [{ text: "What", sign: "" }, ...planIds.map(nameOf)];
-  return (
-    <Table name="Plans" columns={columns}>
-      {rows.map(({ name, text }) => (
-        <tr key={name}>
-          <th scope="row">{name}</th>
-          {planIds.map((id) => (
-            <td key={id}>{text(planOf(id))}</td>
-          ))}
-        </tr>
-      ))}
-    </Table>
-  );
+  const columns: readonly Column<(typeof rows)[number]>[] = [
+    { text: "What", sign: "", cell: ({ name }) => name },
+    ...planIds.map((id) => ({
+      text: id === current ? `${planOf(id).name} (yours)` : planOf(id).name,
+      cell: ({ text }: (typeof rows)[number]) => text(planOf(id)),
+    })),
+  ];
+  return <Table name="Plans" columns={columns} rows={rows} keyOf={({ name }) => name} />;
 }
 
 /** The way to the other plan: Stripe's pages, the operator's switch, or the operator's command. */
@@ -253,7 +228,7 @@ function Payment({ billing }: { billing: Billing }) {
   });
   return (
     <div>
-      {pay.error && <Banner tone="error">{pay.error.message}</Banner>}
+      <ActionError of={pay} />
       <p class="plan-actions">
         {billing.plan === "free" && (
           <Button look="main" isBusy={pay.isBusy} onClick={() => pay.run("checkout")}>
@@ -280,44 +255,37 @@ function hintOf({ plan, hasSubscription }: Billing): string {
 
 /** Sets the plan at once, for people of `OPERATORS`. */
 function Switch({ billing, usage }: { billing: Billing; usage: Usage }) {
-  const [isAsking, setAsking] = useState(false);
-  const change = useAction((plan: PlanId) => api.put("/plan", { plan }).then(() => plan), {
-    invalidates: ["/billing", "/usage", "/me", "/audit"],
-    onDone: (plan) => {
-      setAsking(false);
-      announce(plan === "pro" ? "The account is on Pro now" : "The account is on Free now");
-    },
+  const invalidates = ["/billing", "/usage", "/me", "/audit"];
+  const upgrade = useAction(() => api.put("/plan", { plan: "pro" }), {
+    invalidates,
+    says: "The account is on Pro now",
   });
   return (
     <div>
-      {change.error && !isAsking && <Banner tone="error">{change.error.message}</Banner>}
+      <ActionError of={upgrade} />
       <p class="plan-actions">
         {billing.plan === "free" ? (
-          <Button look="main" isBusy={change.isBusy} onClick={() => change.run("pro")}>
+          <Button look="main" isBusy={upgrade.isBusy} onClick={() => upgrade.run()}>
             Upgrade to Pro
           </Button>
         ) : (
-          <Button onClick={() => setAsking(true)}>Switch to Free</Button>
+          <ConfirmButton
+            title="Switch to Free?"
+            verb="Switch to Free"
+            work={() => api.put("/plan", { plan: "free" })}
+            invalidates={invalidates}
+            says="The account is on Free now"
+          >
+            <Losses billing={billing} usage={usage} />
+          </ConfirmButton>
         )}
       </p>
       <p class="hint">You run this installation, so the plan changes at once and without a payment.</p>
-      {isAsking && (
-        <Confirm
-          title="Switch to Free?"
-          verb="Switch to Free"
-          action={{ ...change, run: () => change.run("free") }}
-          onClose={() => setAsking(false)}
-        >
-          <Losses billing={billing} usage={usage} />
-        </Confirm>
-      )}
     </div>
   );
 }
 
 function AskOperator({ plan, email }: { plan: PlanId; email: string }) {
-  const [isOpen, setOpen] = useState(false);
-  const other = plan === "free" ? "pro" : "free";
   return (
     <div>
       <p>
@@ -325,20 +293,18 @@ function AskOperator({ plan, email }: { plan: PlanId; email: string }) {
       </p>
       {plan === "free" && (
         <p class="plan-actions">
-          <Button look="main" onClick={() => setOpen(true)}>
+          <DialogButton
+            look="main"
+            dialog={(close) => (
+              <Dialog title="Upgrade to Pro" onClose={close} actions={<Button onClick={close}>Done</Button>}>
+                <p>Ask the operator of this installation to run this command. The plan changes within a second.</p>
+                <CopyField label="Command" value={`waymark account plan ${email} --plan pro`} lines={2} />
+              </Dialog>
+            )}
+          >
             Upgrade to Pro
-          </Button>
+          </DialogButton>
         </p>
-      )}
-      {isOpen && (
-        <Dialog
-          title="Upgrade to Pro"
-          onClose={() => setOpen(false)}
-          actions={<Button onClick={() => setOpen(false)}>Done</Button>}
-        >
-          <p>Ask the operator of this installation to run this command. The plan changes within a second.</p>
-          <CopyField label="Command" value={`waymark account plan ${email} --plan ${other}`} lines={2} />
-        </Dialog>
       )}
     </div>
   );

@@ -1,12 +1,9 @@
 import { useState } from "preact/hooks";
 import type { ChannelList, CreateChannelBody, CreatedChannel } from "../../src/channels/channels.route.js";
 import { api } from "../data/api.js";
-import { useAction } from "../data/query.js";
 import { announce } from "../ui/announce.js";
 import { SecretDialog } from "../ui/copy-button.js";
-import { Checkbox, FormDialog, Radios, TextField, useTexts } from "../ui/form.js";
-
-type Kind = CreateChannelBody["kind"];
+import { Checkbox, FormDialog, Radios, TextField, useForm } from "../ui/form.js";
 
 const statuses = [
   { value: "both", label: "Errors and timeouts" },
@@ -42,47 +39,47 @@ export function ChannelDialog({ kinds, onClose }: ChannelDialogProps) {
   return <ChannelForm kinds={kinds} onCreated={finish} onClose={onClose} />;
 }
 
-interface ChannelFormProps extends ChannelDialogProps {
-  onCreated(channel: CreatedChannel): void;
+interface Values extends Pick<CreateChannelBody, "kind" | "to"> {
+  agent: string;
+  status: (typeof statuses)[number]["value"];
+  recovered: boolean;
 }
 
-function ChannelForm({ kinds, onCreated, onClose }: ChannelFormProps) {
-  const choices = kinds.map(({ kind: value, label, hint }) => ({ value, label, hint }));
-  const [kind, setKind] = useState<Kind>("webhook");
-  const { texts, field } = useTexts({ to: "", agent: "" }, "to");
-  const [status, setStatus] = useState<(typeof statuses)[number]["value"]>("both");
-  const [recovered, setRecovered] = useState(false);
-  const create = useAction(
-    () => {
-      const agents = texts.agent.split(",").map((agent) => agent.trim());
-      const limits = { agents: agents.filter(Boolean), statuses: status === "both" ? [] : [status], recovered };
-      return api.post<CreatedChannel>("/channels", { kind, to: texts.to, ...limits } satisfies CreateChannelBody);
-    },
-    { invalidates: ["/channels"], onDone: onCreated },
-  );
+const none: Values = { kind: "webhook", to: "", agent: "", status: "both", recovered: false };
+
+function create({ agent, status, ...body }: Values) {
+  const agents = agent
+    .split(",")
+    .map((name) => name.trim())
+    .filter(Boolean);
+  const limits = { agents, statuses: status === "both" ? [] : [status] };
+  return api.post<CreatedChannel>("/channels", { ...body, ...limits } satisfies CreateChannelBody);
+}
+
+function ChannelForm({ kinds, onCreated, onClose }: ChannelDialogProps & { onCreated(channel: CreatedChannel): void }) {
+  const form = useForm(none, create, { invalidates: ["/channels"], refusalAt: "to", onDone: onCreated });
   return (
-    <FormDialog title="Add a channel" verb="Add" action={create} onSubmit={create.run} onClose={onClose}>
-      <Radios label="Kind" value={kind} choices={choices} onValue={(chosen) => setKind(chosen)} />
+    <FormDialog title="Add a channel" verb="Add" form={form} onClose={onClose}>
+      <Radios
+        label="Kind"
+        choices={kinds.map(({ kind: value, label, hint }) => ({ value, label, hint }))}
+        {...form.field("kind")}
+      />
       <TextField
         label="Address"
         required
         autocomplete="off"
-        placeholder={kinds.find((choice) => choice.kind === kind)?.placeholder ?? ""}
-        {...field("to", create.error)}
+        placeholder={kinds.find(({ kind }) => kind === form.values.kind)?.placeholder ?? ""}
+        {...form.field("to")}
       />
       <TextField
         label="Agents"
         autocomplete="off"
         hint="Names, separated by commas; empty for all."
-        {...field("agent", create.error)}
+        {...form.field("agent")}
       />
-      <Radios label="Failures" value={status} choices={statuses} onValue={(chosen) => setStatus(chosen)} />
-      <Checkbox
-        label="Tell recoveries"
-        hint="An agent's next success after failures."
-        isChecked={recovered}
-        onChecked={setRecovered}
-      />
+      <Radios label="Failures" choices={statuses} {...form.field("status")} />
+      <Checkbox label="Tell recoveries" hint="An agent's next success after failures." {...form.field("recovered")} />
     </FormDialog>
   );
 }

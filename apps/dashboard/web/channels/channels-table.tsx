@@ -2,26 +2,25 @@ import { useState } from "preact/hooks";
 import type { ChannelList, ListedChannel } from "../../src/channels/channels.route.js";
 import { api } from "../data/api.js";
 import { useAction } from "../data/query.js";
-import { announce } from "../ui/announce.js";
 import { Button } from "../ui/button.js";
 import { Confirm } from "../ui/dialog.js";
 import { formatThings } from "../ui/format.js";
 import { Banner, Empty, Panel, StatusDot } from "../ui/page.js";
-import { actionsColumn, Table } from "../ui/table.js";
-import { useNarrow } from "../ui/use-size.js";
+import { actionsColumn, type Column, Table } from "../ui/table.js";
+
+const invalidates = ["/channels"];
 
 /** A row per channel, with its state, "Test" and "Delete". */
 export function ChannelsTable({ of: { channels, kinds }, mayChange }: { of: ChannelList; mayChange: boolean }) {
   const nameOf = ({ kind: name }: ListedChannel) => kinds.find(({ kind }) => kind === name)?.label ?? name;
-  const isNarrow = useNarrow(720);
   const [deleting, setDeleting] = useState<ListedChannel>();
   const test = useAction((id: string) => api.post(`/channels/${id}/test`), {
-    invalidates: ["/channels"],
-    onDone: () => announce("A test is on its way"),
+    invalidates,
+    says: "A test is on its way",
   });
   const resend = useAction((id: string) => api.post(`/channels/${id}/link`), {
-    invalidates: ["/channels"],
-    onDone: () => announce("A link is on its way"),
+    invalidates,
+    says: "A link is on its way",
   });
   const error = test.error ?? resend.error;
   if (channels.length === 0) {
@@ -33,46 +32,44 @@ export function ChannelsTable({ of: { channels, kinds }, mayChange }: { of: Chan
       </Panel>
     );
   }
-  const columns = isNarrow ? ["Channel", "State"] : ["Channel", "Gets", "State", ...(mayChange ? [actionsColumn] : [])];
+  const actionsOf = (channel: ListedChannel) => (
+    <span class="channel-actions">
+      {channel.state === "active" && (
+        <Button isBusy={test.isBusy} onClick={() => test.run(channel.id)}>
+          Test
+        </Button>
+      )}
+      {channel.state === "waiting" && (
+        <Button isBusy={resend.isBusy} onClick={() => resend.run(channel.id)}>
+          Send link again
+        </Button>
+      )}
+      <Button onClick={() => setDeleting(channel)}>Delete</Button>
+    </span>
+  );
+  const columns: readonly Column<ListedChannel>[] = [
+    {
+      text: "Channel",
+      class: "channel-address",
+      cell: (channel, isNarrow) => (
+        <>
+          {channel.to}
+          <span class="hint">
+            {nameOf(channel)}
+            {isNarrow && limitsOf(channel) !== "" && ` · ${limitsOf(channel)}`}
+          </span>
+          {isNarrow && mayChange && actionsOf(channel)}
+        </>
+      ),
+    },
+    { text: "Gets", isWide: true, class: "soft", cell: (channel) => limitsOf(channel) || "All failures" },
+    { text: "State", cell: (channel) => <State of={channel} /> },
+    ...(mayChange ? [{ ...actionsColumn, isWide: true, cell: actionsOf }] : []),
+  ];
   return (
     <Panel isFlush>
       {error && <Banner tone="error">{error.refusal ?? error.message}</Banner>}
-      <Table isRoomy name="Channels" columns={columns}>
-        {channels.map((channel) => {
-          const actions = mayChange && (
-            <span class="channel-actions">
-              {channel.state === "active" && (
-                <Button isBusy={test.isBusy} onClick={() => test.run(channel.id)}>
-                  Test
-                </Button>
-              )}
-              {channel.state === "waiting" && (
-                <Button isBusy={resend.isBusy} onClick={() => resend.run(channel.id)}>
-                  Send link again
-                </Button>
-              )}
-              <Button onClick={() => setDeleting(channel)}>Delete</Button>
-            </span>
-          );
-          return (
-            <tr key={channel.id}>
-              <th scope="row" class="channel-address">
-                {channel.to}
-                <span class="hint">
-                  {nameOf(channel)}
-                  {isNarrow && limitsOf(channel) !== "" && ` · ${limitsOf(channel)}`}
-                </span>
-                {isNarrow && actions}
-              </th>
-              {!isNarrow && <td class="soft">{limitsOf(channel) || "All failures"}</td>}
-              <td>
-                <State of={channel} />
-              </td>
-              {!isNarrow && mayChange && <td class="is-action">{actions}</td>}
-            </tr>
-          );
-        })}
-      </Table>
+      <Table isRoomy narrowPx={720} name="Channels" columns={columns} rows={channels} />
       {deleting && (
         <DeleteDialog channel={deleting} kindName={nameOf(deleting)} onClose={() => setDeleting(undefined)} />
       )}
@@ -108,15 +105,9 @@ function State({ of: { state, pending, failed, skipped, last_error } }: { of: Li
 }
 
 function DeleteDialog({ channel, kindName, onClose }: { channel: ListedChannel; kindName: string; onClose(): void }) {
-  const remove = useAction(() => api.delete(`/channels/${channel.id}`), {
-    invalidates: ["/channels"],
-    onDone: () => {
-      announce("Channel deleted");
-      onClose();
-    },
-  });
+  const remove = { work: () => api.delete(`/channels/${channel.id}`), invalidates, says: "Channel deleted" };
   return (
-    <Confirm title="Delete this channel?" verb="Delete" action={remove} onClose={onClose}>
+    <Confirm title="Delete this channel?" verb="Delete" {...remove} onClose={onClose}>
       <p>
         {kindName} to {channel.to} gets nothing more, and what waits for it is dropped.
       </p>

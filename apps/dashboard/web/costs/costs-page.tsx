@@ -1,12 +1,11 @@
 import "./costs.css";
-import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Costs } from "../../src/costs/costs.route.js";
 import { useQuery } from "../data/query.js";
-import { Chart } from "../statistics/chart.js";
+import { Chart, FigureButtons } from "../statistics/chart.js";
 import { formatCount, formatDay } from "../ui/format.js";
 import { AgentSelect, RecentDays, useRecentDays } from "../ui/list-filters.js";
-import { Empty, Page, Panel, Waiting } from "../ui/page.js";
+import { Empty, Loaded, Page, Panel } from "../ui/page.js";
 import { type Column, Table } from "../ui/table.js";
 import {
   costCurve,
@@ -41,56 +40,62 @@ export function CostsPage() {
         <RecentDays days={days} choices={choices} onDays={(next) => change({ days: next })} />
         <AgentSelect agent={agent} onAgent={(next) => change({ agent: next })} />
       </div>
-      <Waiting of={costs} />
-      {costs.data?.total.calls === 0 && (
-        <Empty title="No model calls in these days">
-          <p>
-            A call appears with the first span whose attributes name a model and its tokens, such as{" "}
-            <code>gen_ai.usage.input_tokens</code>.
-          </p>
-        </Empty>
-      )}
-      {costs.data && costs.data.total.calls > 0 && (
-        <>
-          <OverTime costs={costs.data} />
-          <CostTables costs={costs.data} linkTo={(id) => linkTo({ agent: id })} />
-        </>
-      )}
+      <Loaded of={costs}>
+        {(loaded) =>
+          loaded.total.calls === 0 ? (
+            <NoCalls />
+          ) : (
+            <>
+              <OverTime costs={loaded} />
+              <CostTables costs={loaded} linkTo={(id) => linkTo({ agent: id })} />
+            </>
+          )
+        }
+      </Loaded>
     </Page>
+  );
+}
+
+function NoCalls() {
+  return (
+    <Empty title="No model calls in these days">
+      <p>
+        A call appears with the first span whose attributes name a model and its tokens, such as{" "}
+        <code>gen_ai.usage.input_tokens</code>.
+      </p>
+    </Empty>
   );
 }
 
 /** The figures in all; a click draws one by day. */
 function OverTime({ costs }: { costs: Costs }) {
   const [figure, setFigure] = useState<FigureName>("cost");
+  const textOf = (name: FigureName) =>
+    name === "cost" && costs.total.cost_usd === null ? "No price" : looks[name].format(figureOf(costs.total, name));
+  const figures = figureNames.map((name) => ({ name, label: looks[name].label, value: textOf(name) }));
   return (
     <section class="panel is-flush" aria-label="Over time">
-      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset brings a form's frame */}
-      <div class="figures" role="group" aria-label="Figures">
-        {figureNames.map((name) => (
-          <button key={name} type="button" aria-pressed={name === figure} onClick={() => setFigure(name)}>
-            <span class="figure-label">{looks[name].label}</span>{" "}
-            <span class="figure-value">
-              {name === "cost" && costs.total.cost_usd === null
-                ? "No price"
-                : looks[name].format(figureOf(costs.total, name))}
-            </span>
-          </button>
-        ))}
-      </div>
+      <FigureButtons figures={figures} selected={figure} onSelect={(name) => setFigure(name)} />
       <Chart curve={costCurve(costs, figure, new Date().toISOString())} look={looks[figure]} />
     </section>
   );
 }
 
-type Sums = Costs["total"];
+const sumColumns: readonly Column<Costs["total"]>[] = [
+  { text: "Calls", isNumber: true, cell: ({ calls }) => formatCount(calls) },
+  { text: "Input tokens", isNumber: true, cell: ({ input_tokens }) => formatCount(input_tokens) },
+  { text: "Cached input", isNumber: true, cell: ({ cached_input_tokens }) => formatCount(cached_input_tokens) },
+  { text: "Output tokens", isNumber: true, cell: ({ output_tokens }) => formatCount(output_tokens) },
+  { text: "Cost", isNumber: true, cell: ({ cost_usd }) => <Cost usd={cost_usd} /> },
+];
 
-const sumColumns: readonly Column[] = ["Calls", "Input tokens", "Cached input", "Output tokens", "Cost"].map(
-  (text) => ({
-    text,
-    isNumber: true,
-  }),
-);
+function Cost({ usd }: { usd: string | null }) {
+  return usd === null ? (
+    <span class="soft">No price</span>
+  ) : (
+    <span title={`$${usd}`}>{formatDollars(Number(usd))}</span>
+  );
+}
 
 interface CostTablesProps {
   costs: Costs;
@@ -100,59 +105,44 @@ interface CostTablesProps {
 
 /** The sums by model, by agent and by day. */
 function CostTables({ costs: { models, agents, series }, linkTo }: CostTablesProps) {
-  const days = [...series].reverse();
+  const model: Column<(typeof models)[number]> = {
+    text: "Model",
+    cell: ({ model: name, provider }) => (
+      <>
+        <span class="mono">{name ?? "No name"}</span>
+        {provider !== null && <span class="soft"> {provider}</span>}
+      </>
+    ),
+  };
+  const agent: Column<(typeof agents)[number]> = {
+    text: "Agent",
+    cell: ({ agent_id }) => (
+      <a class="mono" href={linkTo(agent_id)}>
+        {agent_id}
+      </a>
+    ),
+  };
+  const day: Column<(typeof series)[number]> = { text: "Day", cell: (sums) => formatDay(sums.day) };
   return (
     <div class="costs">
-      <SumTable name="Models" column="Model">
-        {models.map(({ model, provider, ...sums }) => (
-          <Row key={`${provider} ${model}`} sums={sums}>
-            <span class="mono">{model ?? "No name"}</span>
-            {provider !== null && <span class="soft"> {provider}</span>}
-          </Row>
-        ))}
-      </SumTable>
-      <SumTable name="Agents" column="Agent">
-        {agents.map(({ agent_id, ...sums }) => (
-          <Row key={agent_id} sums={sums}>
-            <a class="mono" href={linkTo(agent_id)}>
-              {agent_id}
-            </a>
-          </Row>
-        ))}
-      </SumTable>
-      <SumTable name="Days" column="Day">
-        {days.map(({ day, ...sums }) => (
-          <Row key={day} sums={sums}>
-            {formatDay(day)}
-          </Row>
-        ))}
-      </SumTable>
+      <SumTable name="Models" column={model} rows={models} keyOf={(sums) => `${sums.provider} ${sums.model}`} />
+      <SumTable name="Agents" column={agent} rows={agents} keyOf={(sums) => sums.agent_id} />
+      <SumTable name="Days" column={day} rows={[...series].reverse()} keyOf={(sums) => sums.day} />
     </div>
   );
 }
 
-function SumTable({ name, column, children }: { name: string; column: string; children: ComponentChildren }) {
-  return (
-    <Panel title={name} isFlush>
-      <Table name={name} columns={[column, ...sumColumns]} isDense>
-        {children}
-      </Table>
-    </Panel>
-  );
+interface SumTableProps<Row> {
+  name: string;
+  column: Column<Row>;
+  rows: readonly Row[];
+  keyOf(row: Row): string;
 }
 
-function Row({ sums, children }: { sums: Sums; children: ComponentChildren }) {
-  const { calls, input_tokens, cached_input_tokens, output_tokens, cost_usd } = sums;
+function SumTable<Row extends Costs["total"]>({ name, column, ...rows }: SumTableProps<Row>) {
   return (
-    <tr>
-      <th scope="row">{children}</th>
-      <td class="number">{formatCount(calls)}</td>
-      <td class="number">{formatCount(input_tokens)}</td>
-      <td class="number">{formatCount(cached_input_tokens)}</td>
-      <td class="number">{formatCount(output_tokens)}</td>
-      <td class="number" title={cost_usd === null ? undefined : `$${cost_usd}`}>
-        {cost_usd === null ? <span class="soft">No price</span> : formatDollars(Number(cost_usd))}
-      </td>
-    </tr>
+    <Panel title={name} isFlush>
+      <Table name={name} columns={[column, ...sumColumns]} {...rows} isDense />
+    </Panel>
   );
 }

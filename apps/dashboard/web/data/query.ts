@@ -2,6 +2,7 @@ import { signal } from "@preact/signals";
 import { keepPreviousData, QueryCache, QueryClient, QueryObserver } from "@tanstack/query-core";
 import { useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 import type { Me } from "../../src/session/me.route.js";
+import { announce } from "../ui/announce.js";
 import { ApiError, api } from "./api.js";
 
 /** Whether any query was answered: requests of the frame wait for it, so that the page's own come first. */
@@ -104,17 +105,18 @@ export interface Action<Input> {
   error: ApiError | undefined;
 }
 
-interface ActionOptions<Output> {
+export interface ActionOptions<Output> {
   /** Paths that it changes. */
   invalidates?: readonly string[];
-  /** Runs after the work. */
+  /** Screen readers say it after the work. */
+  says?: string | undefined;
   onDone?(output: Output): void;
 }
 
 /** A write: busy while under way, its error kept for the form, and the paths it changes asked anew. */
 export function useAction<Output, Input = void>(
   work: (input: Input) => Promise<Output>,
-  { invalidates = [], onDone }: ActionOptions<Output> = {},
+  { invalidates = [], says, onDone }: ActionOptions<Output> = {},
 ): Action<Input> {
   const [state, setState] = useState<{ isBusy: boolean; error?: ApiError }>({ isBusy: false });
   const isBusy = useRef(false);
@@ -126,6 +128,7 @@ export function useAction<Output, Input = void>(
       const output = await work(input);
       invalidate(...invalidates);
       setState({ isBusy: false });
+      if (says !== undefined) announce(says);
       onDone?.(output);
     } catch (error) {
       setState({ isBusy: false, error: toApiError(error as Error) });

@@ -9,45 +9,39 @@ import type {
   PeopleList,
 } from "../../src/people/people.route.js";
 import { api } from "../data/api.js";
-import { invalidate, useAction, useMe, usePages, useQuery } from "../data/query.js";
+import { useAction, useMe, usePages, useQuery } from "../data/query.js";
 import { Ago, MomentDay } from "../ui/ago.js";
 import { announce } from "../ui/announce.js";
 import { Button } from "../ui/button.js";
-import { Confirm } from "../ui/dialog.js";
-import { FormDialog, Radios, TextField, useTexts } from "../ui/form.js";
+import { ConfirmButton, DialogButton } from "../ui/dialog.js";
+import { FormDialog, Radios, TextField, useForm } from "../ui/form.js";
 import { formatThings } from "../ui/format.js";
-import { Banner, ErrorNote, Page, Panel, Waiting } from "../ui/page.js";
-import { actionsColumn, Table } from "../ui/table.js";
+import { ActionError, Banner, ErrorNote, Loaded, Page, Panel } from "../ui/page.js";
+import { actionsColumn, type Column, Stacked, Table } from "../ui/table.js";
 
 /** People of the account. An owner invites, changes roles and removes; a member sees who is here, and may leave. */
 export function TeamPage() {
-  const me = useMe();
+  const isOwner = useMe().data?.role === "owner";
   const people = useQuery<PeopleList>("/people");
-  const [isInviting, setInviting] = useState(false);
-  const isOwner = me.data?.role === "owner";
-  const actions = isOwner && (
-    <Button look="main" icon="plus" onClick={() => setInviting(true)}>
+  const invite = isOwner && (
+    <DialogButton look="main" icon="plus" dialog={(close) => <InviteDialog onClose={close} />}>
       Invite
-    </Button>
+    </DialogButton>
   );
   return (
-    <Page title="Team" actions={actions}>
-      <Waiting of={people} rows={3} />
-      {people.data && (
-        <>
-          {isOwner && people.data.leftKeys > 0 && <LeftKeys keys={people.data.leftKeys} />}
-          <PeoplePanel people={people.data.people} isOwner={isOwner} isLastOwner={hasOneOwner(people.data.people)} />
-          {isOwner && people.data.invitations.length > 0 && <InvitationsPanel invitations={people.data.invitations} />}
-          <AuditPanel />
-        </>
-      )}
-      {isInviting && <InviteDialog onClose={() => setInviting(false)} />}
+    <Page title="Team" actions={invite}>
+      <Loaded of={people} rows={3}>
+        {({ leftKeys, people: listed, invitations }) => (
+          <>
+            {isOwner && leftKeys > 0 && <LeftKeys keys={leftKeys} />}
+            <PeoplePanel people={listed} isOwner={isOwner} />
+            {isOwner && invitations.length > 0 && <InvitationsPanel invitations={invitations} />}
+            <AuditPanel />
+          </>
+        )}
+      </Loaded>
     </Page>
   );
-}
-
-function hasOneOwner(people: readonly ListedPerson[]): boolean {
-  return people.filter(({ role }) => role === "owner").length === 1;
 }
 
 function LeftKeys({ keys }: { keys: number }) {
@@ -59,32 +53,30 @@ function LeftKeys({ keys }: { keys: number }) {
   );
 }
 
+const invalidates = ["/people", "/audit"];
+
+const roleNames = { owner: "Owner", member: "Member" } as const;
+
 function InvitationsPanel({ invitations }: { invitations: readonly Invitation[] }) {
-  const takeBack = useAction((id: string) => api.delete(`/invitations/${id}`), { invalidates: ["/people", "/audit"] });
+  const takeBack = useAction((id: string) => api.delete(`/invitations/${id}`), { invalidates });
+  const columns: readonly Column<Invitation>[] = [
+    { text: "Email", class: "is-stacked", cell: ({ email }) => email },
+    { text: "Role", cell: ({ role }) => roleNames[role] },
+    { text: "Sent", cell: ({ invitedAt }) => <Ago iso={invitedAt} /> },
+    { text: "Ends", cell: ({ expiresAt }) => <MomentDay iso={expiresAt} /> },
+    {
+      ...actionsColumn,
+      cell: ({ id }) => (
+        <Button isBusy={takeBack.isBusy} onClick={() => takeBack.run(id)}>
+          Take back
+        </Button>
+      ),
+    },
+  ];
   return (
     <Panel title="Invitations" isFlush>
-      {takeBack.error && <Banner tone="error">{takeBack.error.message}</Banner>}
-      <Table name="Invitations" columns={["Email", "Role", "Sent", "Ends", actionsColumn]}>
-        {invitations.map(({ id, email, role, invitedAt, expiresAt }) => (
-          <tr key={id}>
-            <th scope="row" class="is-stacked">
-              {email}
-            </th>
-            <td>{role === "owner" ? "Owner" : "Member"}</td>
-            <td>
-              <Ago iso={invitedAt} />
-            </td>
-            <td>
-              <MomentDay iso={expiresAt} />
-            </td>
-            <td class="is-action">
-              <Button isBusy={takeBack.isBusy} onClick={() => takeBack.run(id)}>
-                Take back
-              </Button>
-            </td>
-          </tr>
-        ))}
-      </Table>
+      <ActionError of={takeBack} />
+      <Table name="Invitations" columns={columns} rows={invitations} />
     </Panel>
   );
 }
@@ -103,6 +95,20 @@ const sentences: Readonly<Record<AuditLine["action"], string>> = {
   trace_deleted: "Deleted the trace",
 };
 
+const auditColumns: readonly Column<AuditLine>[] = [
+  {
+    text: "Action",
+    class: "is-stacked",
+    cell: ({ action, subject }) => (
+      <>
+        {sentences[action]} <strong>{subject}</strong>
+      </>
+    ),
+  },
+  { text: "By", cell: ({ person }) => person ?? <span class="soft">Not a member</span> },
+  { text: "When", isNumber: true, cell: ({ at }) => <Ago iso={at} /> },
+];
+
 /** Who did what to the account, latest first. */
 function AuditPanel() {
   const latest = useQuery<AuditList>("/audit");
@@ -114,19 +120,7 @@ function AuditPanel() {
   if (lines.length === 0) return null;
   return (
     <Panel title="Audit log" isFlush>
-      <Table name="Audit log" columns={["Action", "By", { text: "When", isNumber: true }]}>
-        {lines.map(({ id, action, subject, person, at }) => (
-          <tr key={id}>
-            <td class="is-stacked">
-              {sentences[action]} <strong>{subject}</strong>
-            </td>
-            <td>{person ?? <span class="soft">Not a member</span>}</td>
-            <td class="number">
-              <Ago iso={at} />
-            </td>
-          </tr>
-        ))}
-      </Table>
+      <Table hasPlainRows name="Audit log" columns={auditColumns} rows={lines} />
       {older.hasMore && (
         <Button look="quiet" isBusy={older.isLoading} onClick={older.more}>
           Show more
@@ -142,32 +136,27 @@ const roles = [
 ] as const;
 
 function InviteDialog({ onClose }: { onClose(): void }) {
-  const { texts, field } = useTexts({ email: "" }, "email");
-  const [role, setRole] = useState<InvitePersonBody["role"]>("member");
-  const invite = useAction((body: InvitePersonBody) => api.post<Invitation>("/people", body), {
-    invalidates: ["/people", "/audit"],
-    onDone: () => {
-      announce(`An invitation is on its way to ${texts.email}`);
+  const initial: InvitePersonBody = { email: "", role: "member" };
+  const invite = (body: InvitePersonBody) => api.post<Invitation>("/people", body);
+  const form = useForm(initial, invite, {
+    invalidates,
+    refusalAt: "email",
+    onDone: ({ email }) => {
+      announce(`An invitation is on its way to ${email}`);
       onClose();
     },
   });
   return (
-    <FormDialog
-      title="Invite somebody"
-      verb="Send invitation"
-      action={invite}
-      onSubmit={() => invite.run({ ...texts, role })}
-      onClose={onClose}
-    >
+    <FormDialog title="Invite somebody" verb="Send invitation" form={form} onClose={onClose}>
       <TextField
         label="Email"
         type="email"
         autocomplete="off"
         required
         hint="They get a link that works for 7 days."
-        {...field("email", invite.error)}
+        {...form.field("email")}
       />
-      <Radios label="Role" value={role} choices={roles} onValue={(chosen) => setRole(chosen)} />
+      <Radios label="Role" choices={roles} {...form.field("role")} />
     </FormDialog>
   );
 }
@@ -175,55 +164,56 @@ function InviteDialog({ onClose }: { onClose(): void }) {
 interface PeoplePanelProps {
   people: readonly ListedPerson[];
   isOwner: boolean;
-  isLastOwner: boolean;
 }
 
-function PeoplePanel({ people, isOwner, isLastOwner }: PeoplePanelProps) {
-  const [leaving, setLeaving] = useState<ListedPerson>();
+function PeoplePanel({ people, isOwner }: PeoplePanelProps) {
   const change = useAction(({ id, role }: { id: string } & ChangePersonBody) => api.patch(`/people/${id}`, { role }), {
-    invalidates: ["/people", "/audit", "/me"],
+    invalidates: [...invalidates, "/me"],
   });
+  const hasOneOwner = people.filter(({ role }) => role === "owner").length === 1;
+  /** Somebody must own the account. */
+  const isFree = (person: ListedPerson) => !(hasOneOwner && person.role === "owner");
+  const columns: readonly Column<ListedPerson>[] = [
+    {
+      text: "Name",
+      class: "is-stacked",
+      cell: ({ name, email, isYou }) => (
+        <Stacked below={email}>
+          {name} {isYou && <span class="hint">(you)</span>}
+        </Stacked>
+      ),
+    },
+    {
+      text: "Role",
+      cell: (person) =>
+        isOwner && isFree(person) ? (
+          <RoleSelect person={person} onRole={(role) => change.run({ id: person.id, role })} />
+        ) : (
+          roleNames[person.role]
+        ),
+    },
+    { text: "Last active", cell: ({ seenAt }) => (seenAt ? <Ago iso={seenAt} /> : "Signed out") },
+    {
+      ...actionsColumn,
+      cell: (person) => (isOwner || person.isYou) && isFree(person) && <LeaveButton person={person} />,
+    },
+  ];
   return (
     <>
-      {change.error && <Banner tone="error">{change.error.message}</Banner>}
+      <ActionError of={change} />
       <Panel isFlush>
-        <Table name="People" columns={["Name", "Role", "Last active", actionsColumn]}>
-          {people.map((person) => (
-            <tr key={person.id}>
-              <th scope="row" class="is-stacked">
-                {person.name} {person.isYou && <span class="hint">(you)</span>}
-                <span class="soft">{person.email}</span>
-              </th>
-              <td>
-                <Role
-                  person={person}
-                  isChangeable={isOwner && !(isLastOwner && person.role === "owner")}
-                  onRole={(role) => change.run({ id: person.id, role })}
-                />
-              </td>
-              <td>{person.seenAt ? <Ago iso={person.seenAt} /> : "Signed out"}</td>
-              <td class="is-action">
-                {(isOwner || person.isYou) && !(isLastOwner && person.role === "owner") && (
-                  <Button onClick={() => setLeaving(person)}>{person.isYou ? "Leave" : "Remove"}</Button>
-                )}
-              </td>
-            </tr>
-          ))}
-        </Table>
+        <Table name="People" columns={columns} rows={people} />
       </Panel>
-      {leaving && <LeaveDialog person={leaving} onClose={() => setLeaving(undefined)} />}
     </>
   );
 }
 
 interface RoleProps {
   person: ListedPerson;
-  isChangeable: boolean;
   onRole(role: ListedPerson["role"]): void;
 }
 
-function Role({ person, isChangeable, onRole }: RoleProps) {
-  if (!isChangeable) return <>{person.role === "owner" ? "Owner" : "Member"}</>;
+function RoleSelect({ person, onRole }: RoleProps) {
   return (
     <select
       class="input is-small"
@@ -243,37 +233,31 @@ const choices = [
 ] as const;
 
 /** Removes a person, or lets the viewer leave. Their keys end unless somebody says otherwise. */
-function LeaveDialog({ person, onClose }: { person: ListedPerson; onClose(): void }) {
-  const { isYou, name } = person;
+function LeaveButton({ person: { id, name, isYou, keys: made } }: { person: ListedPerson }) {
   const [keys, setKeys] = useState<(typeof choices)[number]["value"]>("revoke");
-  const remove = useAction(async () => {
-    await api.delete(`/people/${person.id}?keys=${keys}`);
-    if (isYou) return location.assign("/dashboard/sign-in");
-    invalidate("/people", "/audit", "/keys");
-    announce(`${name} was removed`);
-    onClose();
-  });
-
+  const after = isYou
+    ? { onDone: () => location.assign("/dashboard/sign-in") }
+    : { invalidates: [...invalidates, "/keys"], says: `${name} was removed` };
   return (
-    <Confirm
+    <ConfirmButton
       title={isYou ? "Leave this account?" : `Remove ${name}?`}
       verb={isYou ? "Leave" : "Remove"}
-      action={remove}
-      onClose={onClose}
+      work={() => api.delete(`/people/${id}?keys=${keys}`)}
+      {...after}
     >
       <p class="field">
         {isYou
           ? "You sign out here at once. An owner can invite you again."
           : "Their sessions in this account end within a second."}
       </p>
-      {person.keys > 0 && (
+      {made > 0 && (
         <Radios
-          label={`${isYou ? "You" : "They"} made ${formatThings(person.keys, "key")}`}
+          label={`${isYou ? "You" : "They"} made ${formatThings(made, "key")}`}
           value={keys}
           choices={choices}
           onValue={(chosen) => setKeys(chosen)}
         />
       )}
-    </Confirm>
+    </ConfirmButton>
   );
 }

@@ -11,8 +11,8 @@ import type {
 } from "../../src/session/session.schema.js";
 import { api } from "../data/api.js";
 import { localPath } from "../data/paths.js";
-import { useAction, useQuery } from "../data/query.js";
-import { useTexts } from "../ui/form.js";
+import { useQuery } from "../data/query.js";
+import { useForm } from "../ui/form.js";
 import {
   EmailField,
   EntryCard,
@@ -26,18 +26,18 @@ import {
 
 export function SignInPage() {
   const { query } = useLocation();
-  const { texts, field } = useTexts({ email: "", password: "" });
   const options = useQuery<EntryOptions>("/sign-in", { staleMs: 60_000 });
   const [isMailed, setMailed] = useState(false);
-  const signIn = useAction((body: SignInBody) => api.post<SignInAnswer>("/sign-in", body), {
+  const signIn = (body: SignInBody) => api.post<SignInAnswer>("/sign-in", body);
+  const form = useForm({ email: "", password: "" }, signIn, {
     onDone: ({ isSignedIn }) => (isSignedIn ? location.assign(localPath(query["next"])) : setMailed(true)),
   });
   return (
     <EntryCard title="Sign in">
       {isMailed && <TooManyTries />}
-      <EntryForm action={signIn} verb="Sign in" reasonOf={signInProblem} onSubmit={() => signIn.run(texts)}>
-        <EmailField {...field("email", signIn.error)} />
-        <PasswordField {...field("password", signIn.error)} />
+      <EntryForm form={form} verb="Sign in" reasonOf={signInProblem}>
+        <EmailField {...form.field("email")} />
+        <PasswordField {...form.field("password")} />
       </EntryForm>
       <p class="entry-links">
         <a href="/dashboard/forgot">Forgot password?</a>
@@ -48,21 +48,19 @@ export function SignInPage() {
 }
 
 export function ForgotPage() {
-  const { texts, field } = useTexts({ email: "" });
-  const [mailedTo, setMailedTo] = useState<string>();
-  const ask = useAction((body: ForgotBody) => api.post<MailedAnswer>("/forgot", body), {
-    onDone: () => setMailedTo(texts.email),
-  });
+  const [isMailed, setMailed] = useState(false);
+  const ask = (body: ForgotBody) => api.post<MailedAnswer>("/forgot", body);
+  const form = useForm({ email: "" }, ask, { onDone: () => setMailed(true) });
   return (
     <EntryCard title="Forgot password">
-      {mailedTo === undefined ? (
-        <EntryForm action={ask} verb="Send a link" onSubmit={() => ask.run(texts)}>
-          <EmailField {...field("email", ask.error)} />
-        </EntryForm>
-      ) : (
+      {isMailed ? (
         <p role="status">
-          If <strong>{mailedTo}</strong> belongs to somebody here, a link to a new password is on its way.
+          If <strong>{form.values.email}</strong> belongs to somebody here, a link to a new password is on its way.
         </p>
+      ) : (
+        <EntryForm form={form} verb="Send a link">
+          <EmailField {...form.field("email")} />
+        </EntryForm>
       )}
       <p class="entry-links">
         <a href="/dashboard/sign-in">Sign in</a>
@@ -72,20 +70,18 @@ export function ForgotPage() {
 }
 
 export function SignUpPage() {
-  const { texts, field } = useTexts({ name: "", email: "", password: "" });
-  const [mailedTo, setMailedTo] = useState<string>();
+  const [isMailed, setMailed] = useState(false);
   const options = useQuery<EntryOptions>("/sign-in", { staleMs: 60_000 });
-  const signUp = useAction((body: SignUpBody) => api.post<MailedAnswer>("/sign-up", body), {
-    onDone: () => setMailedTo(texts.email),
-  });
-  if (mailedTo !== undefined) return <Mailed email={mailedTo} />;
+  const signUp = (body: SignUpBody) => api.post<MailedAnswer>("/sign-up", body);
+  const form = useForm({ name: "", email: "", password: "" }, signUp, { onDone: () => setMailed(true) });
+  if (isMailed) return <Mailed email={form.values.email} />;
   if (options.data?.signUp === "invited") return <Invited />;
   return (
     <EntryCard title="Create an account">
-      <EntryForm action={signUp} verb="Create account" onSubmit={() => signUp.run(texts)}>
-        <NameField {...field("name", signUp.error)} />
-        <EmailField {...field("email", signUp.error)} />
-        <NewPasswordField {...field("password", signUp.error)} />
+      <EntryForm form={form} verb="Create account">
+        <NameField {...form.field("name")} />
+        <EmailField {...form.field("email")} />
+        <NewPasswordField {...form.field("password")} />
       </EntryForm>
       <p class="entry-links">
         <a href="/dashboard/sign-in">Sign in instead</a>

@@ -1,7 +1,6 @@
 import type { ComponentChildren } from "preact";
 import type { ApiError } from "../data/api.js";
-import type { Action } from "../data/query.js";
-import { Form, TextField } from "../ui/form.js";
+import { Form, type FormProps, TextField } from "../ui/form.js";
 import { Brand } from "../ui/icon.js";
 import { Banner, usePageHeading } from "../ui/page.js";
 
@@ -21,20 +20,17 @@ export function EntryCard({ title, children }: { title: string; children: Compon
   );
 }
 
-interface EntryFormProps {
-  action: Pick<Action<never>, "error" | "isBusy">;
-  verb: string;
+interface EntryFormProps extends Pick<FormProps, "verb" | "children"> {
+  form: FormProps["form"] & { error: ApiError | undefined };
   /** A better text for a refusal that belongs to no field. */
   reasonOf?(error: ApiError): string | undefined;
-  onSubmit(): void;
-  children: ComponentChildren;
 }
 
 /** A form of the pages before a session. A refusal of no field stands above, read at once. */
-export function EntryForm({ action, verb, reasonOf, onSubmit, children }: EntryFormProps) {
-  const { error } = action;
+export function EntryForm({ form, verb, reasonOf, children }: EntryFormProps) {
+  const { error } = form;
   return (
-    <Form verb={verb} look="main" action={action} onSubmit={onSubmit}>
+    <Form verb={verb} look="main" form={form}>
       {error?.refusal !== undefined && (
         <p class="form-error" role="alert">
           {reasonOf?.(error) ?? error.refusal}

@@ -4,8 +4,8 @@ import { useLocation, useRoute } from "preact-iso";
 import type { LinkInfo, SignInAnswer, UseLinkAnswer, UseLinkBody } from "../../src/session/session.schema.js";
 import { type ApiError, api } from "../data/api.js";
 import { localPath } from "../data/paths.js";
-import { useAction, useQuery } from "../data/query.js";
-import { useTexts } from "../ui/form.js";
+import { useQuery } from "../data/query.js";
+import { useForm } from "../ui/form.js";
 import { ErrorNote, Skeleton } from "../ui/page.js";
 import {
   EntryCard,
@@ -48,33 +48,24 @@ export function LinkPage() {
 
 function UseLink({ token, link }: { token: string; link: LinkInfo }) {
   const { query } = useLocation();
-  const { texts, field } = useTexts({ name: "", password: "" });
   const [isMailed, setMailed] = useState(false);
   const [isConfirmed, setConfirmed] = useState(false);
-  const use = useAction(
-    async (body: UseLinkBody) => {
-      if (link.needsSignIn) {
-        const { isSignedIn } = await api.post<SignInAnswer>("/sign-in", {
-          email: link.email,
-          password: texts.password,
-        });
-        setMailed(!isSignedIn);
-        if (!isSignedIn) return undefined;
-      }
-      return api.post<UseLinkAnswer>("/link", body);
-    },
-    {
-      onDone: (answer) => {
-        if (answer?.isSignedIn) location.replace(localPath(query["next"]));
-        else if (answer) setConfirmed(true);
-      },
-    },
-  );
-  const submit = () => {
-    const { name, password } = texts;
-    use.run({ token, ...(link.needsName && { name }), ...(link.needsPassword && { password }) });
+  const use = async ({ name, password }: { name: string; password: string }) => {
+    if (link.needsSignIn) {
+      const { isSignedIn } = await api.post<SignInAnswer>("/sign-in", { email: link.email, password });
+      setMailed(!isSignedIn);
+      if (!isSignedIn) return undefined;
+    }
+    const body: UseLinkBody = { token, ...(link.needsName && { name }), ...(link.needsPassword && { password }) };
+    return api.post<UseLinkAnswer>("/link", body);
   };
-  if (use.error?.status === 410) return <DeadLink error={use.error} />;
+  const form = useForm({ name: "", password: "" }, use, {
+    onDone: (answer) => {
+      if (answer?.isSignedIn) location.replace(localPath(query["next"]));
+      else if (answer) setConfirmed(true);
+    },
+  });
+  if (form.error?.status === 410) return <DeadLink error={form.error} />;
   if (isConfirmed) {
     return (
       <EntryCard title="The address is confirmed">
@@ -85,18 +76,13 @@ function UseLink({ token, link }: { token: string; link: LinkInfo }) {
   return (
     <EntryCard title={titles[link.purpose]}>
       {isMailed && <TooManyTries />}
-      <EntryForm
-        action={use}
-        verb={link.needsSignIn ? "Sign in and join" : "Continue"}
-        reasonOf={signInProblem}
-        onSubmit={submit}
-      >
+      <EntryForm form={form} verb={link.needsSignIn ? "Sign in and join" : "Continue"} reasonOf={signInProblem}>
         <p class="field">{sentenceOf(link)}</p>
-        {link.needsName && <NameField {...field("name", use.error)} />}
+        {link.needsName && <NameField {...form.field("name")} />}
         {link.needsSignIn && (
           <>
             <PasswordOwner email={link.email} />
-            <PasswordField {...field("password", use.error)} />
+            <PasswordField {...form.field("password")} />
           </>
         )}
         {link.needsPassword && (
@@ -104,7 +90,7 @@ function UseLink({ token, link }: { token: string; link: LinkInfo }) {
             <PasswordOwner email={link.email} />
             <NewPasswordField
               label={link.purpose === "reset" ? "New password" : "Password"}
-              {...field("password", use.error)}
+              {...form.field("password")}
             />
           </>
         )}

@@ -6,10 +6,10 @@ import { useAction, useMe, useQuery } from "../data/query.js";
 import { NewPasswordField, PasswordOwner } from "../session/entry-parts.js";
 import { Ago } from "../ui/ago.js";
 import { Button } from "../ui/button.js";
-import { Form, NameForm, Radios, TextField, useTexts } from "../ui/form.js";
-import { Banner, ErrorNote, Page, Panel, Waiting } from "../ui/page.js";
+import { Form, NameForm, Radios, TextField, useForm } from "../ui/form.js";
+import { ActionError, Banner, ErrorNote, Loaded, Page, Panel } from "../ui/page.js";
 import { browserZone, readTheme, setTheme, setZone, type Theme, zone } from "../ui/preferences.js";
-import { actionsColumn, Table } from "../ui/table.js";
+import { actionsColumn, type Column, Table } from "../ui/table.js";
 
 const themes = [
   { value: "system", label: "As the system" },
@@ -22,8 +22,7 @@ export function SettingsPage() {
   const me = useMe();
   return (
     <Page title="Settings">
-      <Waiting of={me} />
-      {me.data && <Panels me={me.data} />}
+      <Loaded of={me}>{(loaded) => <Panels me={loaded} />}</Loaded>
     </Page>
   );
 }
@@ -82,22 +81,22 @@ function Panels({ me }: { me: Me }) {
 /** Sets a new password; the other sessions end. */
 function PasswordForm({ hasPassword, email }: { hasPassword: boolean; email: string }) {
   const none = { current: "", password: "" };
-  const { texts, field, setTexts } = useTexts(none, "password");
   const [isChanged, setChanged] = useState(false);
-  const change = useAction((body: ChangePasswordBody) => api.post("/me/password", body), {
+  const change = ({ current, password }: typeof none) => {
+    setChanged(false);
+    const body: ChangePasswordBody = hasPassword ? { current, password } : { password };
+    return api.post("/me/password", body);
+  };
+  const form = useForm(none, change, {
     invalidates: ["/me"],
+    refusalAt: "password",
     onDone: () => {
-      setTexts(none);
+      form.setValues(none);
       setChanged(true);
     },
   });
-  const submit = () => {
-    setChanged(false);
-    change.run(hasPassword ? texts : { password: texts.password });
-  };
-  const verb = hasPassword ? "Change password" : "Set password";
   return (
-    <Form class="narrow-form" verb={verb} action={change} onSubmit={submit}>
+    <Form class="narrow-form" verb={hasPassword ? "Change password" : "Set password"} form={form}>
       {isChanged && <Banner>The password is changed. Your other sessions ended.</Banner>}
       <PasswordOwner email={email} />
       {hasPassword && (
@@ -106,10 +105,10 @@ function PasswordForm({ hasPassword, email }: { hasPassword: boolean; email: str
           type="password"
           autocomplete="current-password"
           required
-          {...field("current", change.error)}
+          {...form.field("current")}
         />
       )}
-      <NewPasswordField label="New password" {...field("password", change.error)} />
+      <NewPasswordField label="New password" {...form.field("password")} />
     </Form>
   );
 }
@@ -126,28 +125,25 @@ function SessionsPanel() {
       End all others
     </Button>
   );
+  const columns: readonly Column<(typeof listed)[number]>[] = [
+    { text: "Browser", cell: ({ client }) => client },
+    { text: "Signed in", cell: ({ createdAt }) => <Ago iso={createdAt} /> },
+    { text: "Last used", cell: ({ isCurrent, seenAt }) => (isCurrent ? "This one" : <Ago iso={seenAt} />) },
+    {
+      ...actionsColumn,
+      cell: ({ id, isCurrent }) =>
+        !isCurrent && (
+          <Button isBusy={end.isBusy} onClick={() => end.run(id)}>
+            End
+          </Button>
+        ),
+    },
+  ];
   return (
     <Panel title="Sessions" isFlush actions={actions}>
       {sessions.error && !sessions.data && <ErrorNote error={sessions.error} onRetry={sessions.refetch} />}
-      {end.error && <Banner tone="error">{end.error.message}</Banner>}
-      <Table name="Sessions" columns={["Browser", "Signed in", "Last used", actionsColumn]}>
-        {listed.map(({ id, client, createdAt, seenAt, isCurrent }) => (
-          <tr key={id}>
-            <th scope="row">{client}</th>
-            <td>
-              <Ago iso={createdAt} />
-            </td>
-            <td>{isCurrent ? "This one" : <Ago iso={seenAt} />}</td>
-            <td class="is-action">
-              {!isCurrent && (
-                <Button isBusy={end.isBusy} onClick={() => end.run(id)}>
-                  End
-                </Button>
-              )}
-            </td>
-          </tr>
-        ))}
-      </Table>
+      <ActionError of={end} />
+      <Table name="Sessions" columns={columns} rows={listed} />
     </Panel>
   );
 }

@@ -2,65 +2,64 @@ import "./sites.css";
 import { useState } from "preact/hooks";
 import type { CreateSiteBody, ListedSite, SiteList } from "../../src/sites/sites.route.js";
 import { api } from "../data/api.js";
-import { useAction, useQuery } from "../data/query.js";
+import { useQuery } from "../data/query.js";
 import { Button } from "../ui/button.js";
-import { Dialog } from "../ui/dialog.js";
-import { FormDialog, TextField, useTexts } from "../ui/form.js";
+import { Dialog, DialogButton } from "../ui/dialog.js";
+import { FormDialog, TextField, useForm } from "../ui/form.js";
 import { formatDay } from "../ui/format.js";
-import { Empty, Page, Panel, StatusDot, Waiting } from "../ui/page.js";
-import { actionsColumn, Table } from "../ui/table.js";
+import { Empty, Loaded, Page, Panel, StatusDot } from "../ui/page.js";
+import { actionsColumn, type Column, Stacked, Table } from "../ui/table.js";
 import { ProofSteps, Snippet, WaitingForVisit } from "./site-setup.js";
 
 export function SitesPage() {
   const list = useQuery<SiteList>("/sites", { pollMs: 10_000 });
-  const [isAdding, setAdding] = useState(false);
-  const actions = (
-    <Button look="main" icon="plus" onClick={() => setAdding(true)}>
+  const add = (
+    <DialogButton look="main" icon="plus" dialog={(close) => <SiteDialog onClose={close} />}>
       Add site
-    </Button>
+    </DialogButton>
   );
-  const sites = list.data?.sites;
   return (
-    <Page title="Sites" actions={actions}>
-      <Waiting of={list} rows={3} />
-      {sites?.length === 0 && (
-        <Panel>
-          <Empty title="No sites yet">
-            <p>Add a site, paste its snippet into the pages, and its visits appear here. No cookies, no banner.</p>
-          </Empty>
-        </Panel>
-      )}
-      {sites && sites.length > 0 && <SiteTable sites={sites} />}
-      {isAdding && <SiteDialog onClose={() => setAdding(false)} />}
+    <Page title="Sites" actions={add}>
+      <Loaded of={list} rows={3}>
+        {({ sites }) => (
+          <Panel isFlush={sites.length > 0}>
+            {sites.length > 0 ? <Table name="Sites" columns={columns} rows={sites} /> : <NoSites />}
+          </Panel>
+        )}
+      </Loaded>
     </Page>
   );
 }
 
-function SiteTable({ sites }: { sites: readonly ListedSite[] }) {
+function NoSites() {
   return (
-    <Panel isFlush>
-      <Table name="Sites" columns={["Site", "First seen (UTC)", "Last visit (UTC)", actionsColumn]}>
-        {sites.map((site) => (
-          <tr key={site.id}>
-            <th scope="row" class="is-stacked">
-              <a href={`/dashboard/sites/${site.id}`}>{site.name}</a>
-              <span class="soft">{site.domain}</span>
-            </th>
-            <td>
-              <FirstSeen site={site} />
-            </td>
-            <td>{site.lastDay && formatDay(site.lastDay)}</td>
-            <td class="is-action">
-              <a href={`/dashboard/sites/${site.id}/settings`} aria-label={`Settings of ${site.name}`}>
-                Settings
-              </a>
-            </td>
-          </tr>
-        ))}
-      </Table>
-    </Panel>
+    <Empty title="No sites yet">
+      <p>Add a site, paste its snippet into the pages, and its visits appear here. No cookies, no banner.</p>
+    </Empty>
   );
 }
+
+const columns: readonly Column<ListedSite>[] = [
+  {
+    text: "Site",
+    class: "is-stacked",
+    cell: ({ id, name, domain }) => (
+      <Stacked below={domain}>
+        <a href={`/dashboard/sites/${id}`}>{name}</a>
+      </Stacked>
+    ),
+  },
+  { text: "First seen (UTC)", cell: (site) => <FirstSeen site={site} /> },
+  { text: "Last visit (UTC)", cell: ({ lastDay }) => lastDay && formatDay(lastDay) },
+  {
+    ...actionsColumn,
+    cell: ({ id, name }) => (
+      <a href={`/dashboard/sites/${id}/settings`} aria-label={`Settings of ${name}`}>
+        Settings
+      </a>
+    ),
+  },
+];
 
 function FirstSeen({ site }: { site: ListedSite }) {
   if (site.isWaiting) return <StatusDot state="timeout">Domain not proven</StatusDot>;
@@ -71,35 +70,24 @@ function FirstSeen({ site }: { site: ListedSite }) {
 /** Asks for domain and name, then shows the snippet and waits for the first visit. */
 function SiteDialog({ onClose }: { onClose(): void }) {
   const [created, setCreated] = useState<ListedSite>();
-  return created ? (
-    <NewSite created={created} onClose={onClose} />
-  ) : (
-    <SiteForm onCreated={setCreated} onClose={onClose} />
-  );
+  if (created) return <NewSite created={created} onClose={onClose} />;
+  return <SiteForm onCreated={setCreated} onClose={onClose} />;
 }
 
 function SiteForm({ onCreated, onClose }: { onCreated(site: ListedSite): void; onClose(): void }) {
-  const { texts, field } = useTexts({ domain: "", name: "" }, "domain");
-  const create = useAction((body: CreateSiteBody) => api.post<ListedSite>("/sites", body), {
-    invalidates: ["/sites"],
-    onDone: onCreated,
-  });
-  const submit = () => create.run({ ...texts, name: texts.name.trim() === "" ? texts.domain : texts.name });
+  const create = ({ domain, name }: CreateSiteBody) =>
+    api.post<ListedSite>("/sites", { domain, name: name.trim() === "" ? domain : name });
+  const options = { invalidates: ["/sites"], refusalAt: "domain", onDone: onCreated } as const;
+  const form = useForm({ domain: "", name: "" }, create, options);
   return (
-    <FormDialog title="Add a site" verb="Add" action={create} onSubmit={submit} onClose={onClose}>
-      <TextField
-        label="Domain"
-        required
-        autocomplete="off"
-        placeholder="example.com"
-        {...field("domain", create.error)}
-      />
+    <FormDialog title="Add a site" verb="Add" form={form} onClose={onClose}>
+      <TextField label="Domain" required autocomplete="off" placeholder="example.com" {...form.field("domain")} />
       <TextField
         label="Name"
         maxlength={200}
         autocomplete="off"
         hint="In lists; its domain when empty."
-        {...field("name", create.error)}
+        {...form.field("name")}
       />
     </FormDialog>
   );

@@ -1,8 +1,8 @@
 import "./chart.css";
-import type { TargetedKeyboardEvent } from "preact";
+import type { ComponentChildren, TargetedKeyboardEvent } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { formatShortDay } from "../ui/format.js";
-import { TableHead } from "../ui/table.js";
+import { type Column, TableRows } from "../ui/table.js";
 import { useMeasure } from "../ui/use-size.js";
 import { type Curve, drawCurve, labelledTimes } from "./chart-shape.js";
 
@@ -14,6 +14,26 @@ export interface ChartLook {
   format(value: number): string;
   /** On the axis. */
   tick(value: number): string;
+}
+
+interface FigureButtonsProps<Name extends string> {
+  figures: readonly { name: Name; label: string; value: string; change?: ComponentChildren }[];
+  selected: Name;
+  onSelect(name: Name): void;
+}
+
+/** The figures of a range; a click draws one. */
+export function FigureButtons<Name extends string>({ figures, selected, onSelect }: FigureButtonsProps<Name>) {
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset brings a form's frame
+    <div class="figures" role="group" aria-label="Figures">
+      {figures.map(({ name, label, value, change }) => (
+        <button key={name} type="button" aria-pressed={name === selected} onClick={() => onSelect(name)}>
+          <span class="figure-label">{label}</span> <span class="figure-value">{value}</span> {change}
+        </button>
+      ))}
+    </div>
+  );
 }
 
 interface ChartProps {
@@ -145,19 +165,16 @@ function Tip({ curve, look, index, left, width }: TipProps) {
 
 /** The same as a table, for readers who do not see the chart. */
 function HiddenTable({ curve, look }: ChartProps) {
+  const rows = curve.times.map((time, at) => ({ time, value: curve.values[at], before: curve.before?.[at] }));
+  const columns: Column<(typeof rows)[number]>[] = [
+    { text: "Time (UTC)", cell: ({ time }) => formatTime(time) },
+    { text: look.label, cell: ({ value }) => formatMaybe(look, value) },
+  ];
+  if (curve.before) columns.push({ text: "Compared with", cell: ({ before }) => formatMaybe(look, before) });
   return (
     <div class="sr-only">
       <table aria-label={`${look.label} over time`}>
-        <TableHead columns={["Time (UTC)", look.label, ...(curve.before ? ["Compared with"] : [])]} />
-        <tbody>
-          {curve.times.map((time, index) => (
-            <tr key={time}>
-              <th scope="row">{formatTime(time)}</th>
-              <td>{formatMaybe(look, curve.values[index])}</td>
-              {curve.before && <td>{formatMaybe(look, curve.before[index])}</td>}
-            </tr>
-          ))}
-        </tbody>
+        <TableRows columns={columns} rows={rows} keyOf={({ time }) => time} />
       </table>
     </div>
   );

@@ -2,7 +2,7 @@ import { otherValue } from "@waymark/web-stats/lists";
 import type { CustomEvent } from "@waymark/web-stats/statistics";
 import { useState } from "preact/hooks";
 import { formatCount, formatShare } from "../ui/format.js";
-import { TableHead } from "../ui/table.js";
+import { type Column, TableHead, TableRows } from "../ui/table.js";
 import { hasFilter, type PageFilters, toggleFilter } from "./filters.js";
 import { ValueBar } from "./value-bar.js";
 
@@ -93,32 +93,31 @@ function PropertyTable({ property, counts, event, limit, filters, onFilters }: P
   // A long value counts by its start.
   const isWhole = (value: string) => ![event.name, value].includes(otherValue) && !value.endsWith("…");
   const largest = Math.max(1, ...values.map(([, value]) => value));
+  const columns: readonly Column<(typeof values)[number]>[] = [
+    {
+      text: property,
+      cell: ([value, times]) => (
+        <ValueBar
+          share={times / largest}
+          label={value}
+          isFiltered={hasFilter(filters, "event", event.name) && hasFilter(filters, dimension, value)}
+          onPick={isWhole(value) ? () => pick(value) : undefined}
+        />
+      ),
+    },
+    { text: "Count", isNumber: true, cell: ([, times]) => formatCount(times) },
+    {
+      text: "Share of the event",
+      sign: "%",
+      isNumber: true,
+      class: "soft",
+      cell: ([, times]) => formatShare(times / Math.max(1, event.count)),
+    },
+  ];
   return (
     <div class="property">
       <table class="stat-table" aria-label={`Values of ${property}`}>
-        <TableHead
-          columns={[
-            property,
-            { text: "Count", isNumber: true },
-            { text: "Share of the event", sign: "%", isNumber: true },
-          ]}
-        />
-        <tbody>
-          {values.slice(0, count).map(([value, times]) => (
-            <tr key={value}>
-              <th scope="row">
-                <ValueBar
-                  share={times / largest}
-                  label={value}
-                  isFiltered={hasFilter(filters, "event", event.name) && hasFilter(filters, dimension, value)}
-                  onPick={isWhole(value) ? () => pick(value) : undefined}
-                />
-              </th>
-              <td class="number">{formatCount(times)}</td>
-              <td class="number soft">{formatShare(times / Math.max(1, event.count))}</td>
-            </tr>
-          ))}
-        </tbody>
+        <TableRows columns={columns} rows={values.slice(0, count)} keyOf={([value]) => value} />
       </table>
       {values.length > count && (
         <button type="button" class="text-button" onClick={() => setCount(count + 100)}>

@@ -7,7 +7,7 @@ import { Dialog } from "../ui/dialog.js";
 import { TextField } from "../ui/form.js";
 import { formatCount, formatShare, formatThings } from "../ui/format.js";
 import { ErrorNote, Skeleton } from "../ui/page.js";
-import { TableHead } from "../ui/table.js";
+import { type Column, TableRows } from "../ui/table.js";
 import { Tabs } from "../ui/tabs.js";
 import { type Address, listPath } from "./address.js";
 import { type CardList, type cards, firstRows, labelOf, type Row, toRows } from "./cards.js";
@@ -165,55 +165,44 @@ interface ListTableProps extends PageFilters {
 }
 
 /** A list as a table: a bar behind each value, its figures and its share of the visitors. */
-function ListTable({ list, rows, visitors, ...page }: ListTableProps) {
+function ListTable({ list, rows, visitors, filters, onFilters }: ListTableProps) {
   const largest = Math.max(1, ...rows.map((row) => row.visitors));
   const hasViews = rows.some(({ pageviews }) => pageviews !== undefined);
+  const dimension = lists[list.list].filter;
+  const views: Column<Row> = {
+    text: "Views",
+    isNumber: true,
+    class: "soft",
+    cell: ({ pageviews = 0 }) => formatCount(pageviews),
+  };
+  const columns: readonly Column<Row>[] = [
+    {
+      text: list.label,
+      cell: ({ value, visitors: own, isOther }) => (
+        <ValueBar
+          share={own / largest}
+          label={labelOf(list.list, value)}
+          code={value}
+          isMono={list.isMono && !isOther}
+          isFiltered={hasFilter(filters, dimension, value)}
+          onPick={isOther ? undefined : () => onFilters(toggleFilter(filters, dimension, value))}
+        />
+      ),
+    },
+    ...(hasViews ? [views] : []),
+    { text: "Visitors", isNumber: true, cell: (row) => formatCount(row.visitors) },
+    {
+      text: "Share of visitors",
+      sign: "%",
+      isNumber: true,
+      class: "soft",
+      cell: (row) => visitors > 0 && formatShare(row.visitors / visitors),
+    },
+  ];
   return (
     <table class="stat-table" aria-label={list.label}>
-      <TableHead
-        columns={[
-          list.label,
-          ...(hasViews ? [{ text: "Views", isNumber: true }] : []),
-          { text: "Visitors", isNumber: true },
-          { text: "Share of visitors", sign: "%", isNumber: true },
-        ]}
-      />
-      <tbody>
-        {rows.map((row) => (
-          <tr key={row.value}>
-            <th scope="row">
-              <ValueCell list={list} row={row} share={row.visitors / largest} {...page} />
-            </th>
-            {hasViews && <td class="number soft">{formatCount(row.pageviews ?? 0)}</td>}
-            <td class="number">{formatCount(row.visitors)}</td>
-            <td class="number soft">{visitors > 0 ? formatShare(row.visitors / visitors) : ""}</td>
-          </tr>
-        ))}
-      </tbody>
+      <TableRows columns={columns} rows={rows} keyOf={({ value }) => value} />
     </table>
-  );
-}
-
-type ValueProps = PageFilters & { list: CardList; row: Row; share: number };
-
-function ValueCell({ list, row, share, filters, onFilters }: ValueProps) {
-  const label = labelOf(list.list, row.value);
-  const dimension = lists[list.list].filter;
-  const pick = () => onFilters(toggleFilter(filters, dimension, row.value));
-  return (
-    <ValueBar
-      share={share}
-      label={label}
-      isMono={list.isMono && !row.isOther}
-      isFiltered={hasFilter(filters, dimension, row.value)}
-      onPick={row.isOther ? undefined : pick}
-    >
-      {label !== row.value && (
-        <span class="code-chip" aria-hidden="true">
-          {row.value}
-        </span>
-      )}
-    </ValueBar>
   );
 }
 

@@ -1,5 +1,5 @@
 import "./statistics.css";
-import type { Figures as FiguresOfTime, Overview } from "@waymark/web-stats/statistics";
+import type { Figures } from "@waymark/web-stats/statistics";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { SiteList } from "../../src/sites/sites.route.js";
 import type { SiteEvents, SiteRealtime, SiteStats } from "../../src/statistics/statistics.route.js";
@@ -21,7 +21,7 @@ import {
   writeAddress,
 } from "./address.js";
 import { cards } from "./cards.js";
-import { Chart, type ChartLook } from "./chart.js";
+import { Chart, type ChartLook, FigureButtons } from "./chart.js";
 import { changeOf, figureOf, toCurve } from "./chart-shape.js";
 import { EventParts } from "./event-parts.js";
 import { FilterChips, FilterRefusal } from "./filter-chips.js";
@@ -103,10 +103,21 @@ function Content({ stats, address, onAddress }: PartProps & { stats: SiteStats }
   const { figure, filters } = address;
   const onFilters = (next: string) => onAddress({ ...address, filters: next });
   const curve = useMemo(() => toCurve(overview, figure, now), [overview, figure, now]);
+  const { totals, comparison } = overview;
+  const figures = figureNames.map((name) => ({
+    name,
+    label: looks[name].label,
+    value: looks[name].format(figureOf(totals, name)),
+    change: <Change figure={name} totals={totals} before={comparison?.totals} />,
+  }));
   return (
     <>
       <section class="panel is-flush" aria-label="Over time">
-        <Figures overview={overview} selected={figure} onSelect={(name) => onAddress({ ...address, figure: name })} />
+        <FigureButtons
+          figures={figures}
+          selected={figure}
+          onSelect={(name) => onAddress({ ...address, figure: name })}
+        />
         <Chart curve={curve} look={chartLookOf(figure)} />
       </section>
       <div class="stat-cards">
@@ -219,37 +230,14 @@ function chartLookOf(figure: FigureName): ChartLook {
   return { label, format, tick: tick ?? ((value) => (Number.isInteger(value) ? formatCount(value) : "")) };
 }
 
-interface FiguresProps {
-  overview: Overview;
-  selected: FigureName;
-  onSelect(figure: FigureName): void;
-}
-
-/** The figures of the range with their change; a click draws one. */
-function Figures({ overview, selected, onSelect }: FiguresProps) {
-  return (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset brings a form's frame
-    <div class="figures" role="group" aria-label="Figures">
-      {figureNames.map((name) => (
-        <button key={name} type="button" aria-pressed={name === selected} onClick={() => onSelect(name)}>
-          <span class="figure-label">{looks[name].label}</span>{" "}
-          <span class="figure-value">{looks[name].format(figureOf(overview.totals, name))}</span>{" "}
-          <Change figure={name} totals={overview.totals} before={overview.comparison?.totals} />
-        </button>
-      ))}
-    </div>
-  );
-}
-
 interface ChangeProps {
   figure: FigureName;
-  totals: FiguresOfTime;
-  before: FiguresOfTime | undefined;
+  totals: Figures;
+  before: Figures | undefined;
 }
 
 function Change({ figure, totals, before }: ChangeProps) {
-  if (!before) return null;
-  const change = changeOf(figureOf(totals, figure), figureOf(before, figure));
+  const change = before && changeOf(figureOf(totals, figure), figureOf(before, figure));
   if (change === undefined) return null;
   const percent = Math.round(change * 100);
   if (percent === 0) return <span class="change">±0 %</span>;

@@ -1,6 +1,6 @@
 import { plans } from "@waymark/plan";
 import { useLocation, useRoute } from "preact-iso";
-import { useAction, useMe } from "../data/query.js";
+import { useMe } from "../data/query.js";
 import { ErrorNote, Page, Skeleton, StatusDot } from "../ui/page.js";
 import "./trace.css";
 import type { OutlineTrace } from "@waymark/traces";
@@ -94,16 +94,14 @@ function DeleteDialog({ trace, onClose }: { trace: OutlineTrace; onClose(): void
   const { route } = useLocation();
   const [typed, setTyped] = useState("");
   const word = trace.name.trim().split(/\s+/)[0] || trace.id.slice(0, 8);
-  const remove = useAction(() => api.delete(`/traces/${trace.id}`), {
-    invalidates: ["/traces?"],
-    onDone: () => route("/dashboard/traces", true),
-  });
+  const remove = { work: () => api.delete(`/traces/${trace.id}`), invalidates: ["/traces?"] };
   return (
     <Confirm
       title="Delete this trace?"
       verb="Delete trace"
       isReady={typed.trim() === word}
-      action={remove}
+      {...remove}
+      onDone={() => route("/dashboard/traces", true)}
       onClose={onClose}
     >
       <p>Its spans are deleted with it. This cannot be undone.</p>

@@ -2,6 +2,7 @@ import "./traces.css";
 import { planOf } from "@waymark/plan";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
+import type { Usage } from "../../src/billing/billing.route.js";
 import type { CreatedKey } from "../../src/keys/keys.route.js";
 import type { TraceList } from "../../src/traces/traces.route.js";
 import { api } from "../data/api.js";
@@ -10,7 +11,7 @@ import { Button } from "../ui/button.js";
 import { CopyField } from "../ui/copy-button.js";
 import { TextField } from "../ui/form.js";
 import { formatBytes, formatCount, formatDay, formatThings } from "../ui/format.js";
-import { Banner, Empty, ErrorNote, Page, Panel, Skeleton } from "../ui/page.js";
+import { ActionError, Banner, Empty, ErrorNote, Page, Panel, Skeleton } from "../ui/page.js";
 import { Pager } from "../ui/table.js";
 import { useKeys } from "../ui/use-keys.js";
 import { examplesOf } from "./examples.js";
@@ -25,7 +26,7 @@ export function TracesPage() {
   const filters = readFilters(new URL(url, location.origin).search);
   const table = useRef<HTMLDivElement>(null);
   const { state, list } = useTraceList(filters, table);
-  const usage = useQuery<TraceUsage>(state?.isLoaded ? "/usage" : undefined, { staleMs: 30_000, pollMs: 60_000 });
+  const usage = useQuery<Usage>(state?.isLoaded ? "/usage" : undefined, { staleMs: 30_000, pollMs: 60_000 });
   const now = useNow();
   useKeys(moveByKey);
   const setFilters = (next: Filters) => route(`/dashboard/traces${writeFilters(next)}`, true);
@@ -84,7 +85,7 @@ function newestHref(filters: Filters): string {
 
 function End({ state, filters, onMore }: { state: TraceListState; filters: Filters; onMore(): void }) {
   if (state.cursor === null || !state.isLoaded || state.error) return null;
-  if (state.rows.length < maxRows) return <Pager isLoading={state.isLoadingMore} onMore={onMore} />;
+  if (state.rows.length < maxRows) return <Pager hasMore isLoading={state.isLoadingMore} more={onMore} />;
   return (
     <a class="pager" href={`/dashboard/traces${writeFilters({ ...filters, after: state.cursor })}`}>
       Older traces
@@ -104,15 +105,8 @@ function useNow(): Date {
   return now;
 }
 
-/** The part of `GET /usage` that the list shows. */
-interface TraceUsage {
-  traces: { limit: number; current: number; resets_at: string };
-  bytes: { limit: number; current: number };
-  retention_days: number;
-}
-
 /** A line from 80 % of the month's traces or bytes on; when its traces are used up a banner. */
-function LimitLine({ usage: { traces, bytes } }: { usage: TraceUsage }) {
+function LimitLine({ usage: { traces, bytes } }: { usage: Usage }) {
   const { limit, current, resets_at } = traces;
   const count = `${formatCount(current)} of ${formatCount(limit)} traces`;
   const stored = `${formatBytes(bytes.current)} of ${formatBytes(bytes.limit)}`;
@@ -220,7 +214,7 @@ function FirstTrace() {
       <p class="waiting-line">
         <span class="mark is-running is-live" /> Waiting for the first trace. This page turns into the list by itself.
       </p>
-      {create.error && <Banner tone="error">{create.error.message}</Banner>}
+      <ActionError of={create} />
       <Panel>
         <TextField
           label="Agent"

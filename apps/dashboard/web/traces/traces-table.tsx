@@ -5,7 +5,7 @@ import { addDays } from "../ui/day-range.js";
 import { dayOf, formatDay, formatDuration, startOfDay } from "../ui/format.js";
 import { Icon } from "../ui/icon.js";
 import { StatusDot } from "../ui/page.js";
-import { Table } from "../ui/table.js";
+import { type Head, TableFrame, TableHead } from "../ui/table.js";
 import { useNarrow } from "../ui/use-size.js";
 import { groupByDay, isFailed } from "./rows.js";
 
@@ -17,23 +17,25 @@ interface TracesTableProps {
   body: RefObject<HTMLDivElement | null>;
 }
 
+const columns: readonly Head[] = [
+  "Status",
+  "Trace",
+  "Agent",
+  { text: "Duration", isNumber: true },
+  { text: "Started", isNumber: true },
+];
+
 export function TracesTable({ rows, now, retentionDays, body }: TracesTableProps) {
   const isNarrow = useNarrow(720);
+  const shown = isNarrow ? columns.slice(0, 2) : columns;
   return (
     <div class="traces" ref={body}>
-      <Table
-        name="Traces"
-        hasGroups
-        columns={[
-          "Status",
-          "Trace",
-          ...(isNarrow ? [] : ["Agent", { text: "Duration", isNumber: true }, { text: "Started", isNumber: true }]),
-        ]}
-      >
+      <TableFrame name="Traces">
+        <TableHead columns={shown} />
         {groupByDay(rows).map(({ day, rows: ofDay }) => (
           <tbody key={day}>
             <tr class="day">
-              <th scope="rowgroup" colSpan={isNarrow ? 2 : 5}>
+              <th scope="rowgroup" colSpan={shown.length}>
                 {dayLabel(day, now)}
                 {isPast(day, now, retentionDays) && <span class="day-past">past {retentionDays} days</span>}
               </th>
@@ -43,7 +45,7 @@ export function TracesTable({ rows, now, retentionDays, body }: TracesTableProps
             ))}
           </tbody>
         ))}
-      </Table>
+      </TableFrame>
     </div>
   );
 }

@@ -1,16 +1,19 @@
 import type { AnchorHTMLAttributes, ButtonHTMLAttributes, ComponentChildren } from "preact";
+import { classNames } from "./class-names.js";
 import { Icon, type IconName } from "./icon.js";
 
 interface Look {
   /** `main` is the page's one most likely action; `danger` deletes; `quiet` has no border. */
   look?: "main" | "danger" | "quiet" | undefined;
   icon?: IconName;
-  /** Shows the icon alone; the text stays the name. */
-  isIconOnly?: boolean;
   children: ComponentChildren;
 }
 
-type ButtonProps = Look & Omit<ButtonHTMLAttributes<HTMLButtonElement>, "class" | "icon"> & { isBusy?: boolean };
+export interface ButtonProps extends Look, Omit<ButtonHTMLAttributes<HTMLButtonElement>, "class" | keyof Look> {
+  /** Shows the icon alone; the text stays the name. */
+  isIconOnly?: boolean;
+  isBusy?: boolean;
+}
 
 /** A button. While busy it keeps its place, its name and the focus. */
 export function Button({ look, icon, isIconOnly, isBusy, children, onClick, ...rest }: ButtonProps) {
@@ -18,7 +21,7 @@ export function Button({ look, icon, isIconOnly, isBusy, children, onClick, ...r
     <button
       type="button"
       {...rest}
-      class={classOf(look, isIconOnly)}
+      class={classNames("button", look && `is-${look}`, isIconOnly && "is-icon")}
       aria-disabled={isBusy ? true : undefined}
       onClick={(event) => {
         if (isBusy) event.preventDefault();
@@ -31,21 +34,11 @@ export function Button({ look, icon, isIconOnly, isBusy, children, onClick, ...r
   );
 }
 
-export function ButtonLink({
-  look,
-  icon,
-  isIconOnly,
-  children,
-  ...rest
-}: Look & AnchorHTMLAttributes<HTMLAnchorElement>) {
+export function ButtonLink({ look, icon, children, ...rest }: Look & AnchorHTMLAttributes<HTMLAnchorElement>) {
   return (
-    <a {...rest} class={classOf(look, isIconOnly)}>
+    <a {...rest} class={classNames("button", look && `is-${look}`)}>
       {icon && <Icon name={icon} />}
-      <span class={isIconOnly ? "sr-only" : undefined}>{children}</span>
+      <span>{children}</span>
     </a>
   );
-}
-
-function classOf(look: Look["look"], isIconOnly: boolean | undefined): string {
-  return ["button", look && `is-${look}`, isIconOnly && "is-icon"].filter(Boolean).join(" ");
 }

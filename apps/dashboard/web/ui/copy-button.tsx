@@ -54,11 +54,12 @@ interface CopyFieldProps {
   hint?: string;
   /** Above 1 it is a textarea. */
   lines?: number;
+  hasButton?: boolean;
   onCopy?(): void;
 }
 
 /** A text to take along, such as a key or a snippet, with its button "Copy". */
-export function CopyField({ label, value, hint, lines = 1, onCopy }: CopyFieldProps) {
+export function CopyField({ label, value, hint, lines = 1, hasButton = true, onCopy }: CopyFieldProps) {
   const shared = { class: "input mono", readOnly: true, value, spellcheck: false };
   return (
     <Field label={label} hint={hint}>
@@ -69,7 +70,7 @@ export function CopyField({ label, value, hint, lines = 1, onCopy }: CopyFieldPr
           ) : (
             <input {...shared} {...control} type="text" onFocus={(event) => event.currentTarget.select()} />
           )}
-          <CopyButton text={value} {...(onCopy ? { onCopy } : {})} />
+          {hasButton && <CopyButton text={value} {...(onCopy ? { onCopy } : {})} />}
         </div>
       )}
     </Field>

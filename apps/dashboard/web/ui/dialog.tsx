@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
-import { useId, useLayoutEffect, useRef } from "preact/hooks";
-import type { Action } from "../data/query.js";
-import { Button } from "./button.js";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { type ActionOptions, useAction } from "../data/query.js";
+import { Button, type ButtonProps } from "./button.js";
 
 /** Gets the focus on opening: a field, else the first button that is not "Close". */
 const firstControl = ".dialog-body :is(input, select, textarea, button), .dialog-actions button";
@@ -59,18 +59,34 @@ function isOutside(event: { clientX: number; clientY: number }, element: Element
   return event.clientX < left || event.clientX > right || event.clientY < top || event.clientY > bottom;
 }
 
-interface ConfirmProps {
+interface DialogButtonProps extends ButtonProps {
+  dialog(close: () => void): ComponentChildren;
+}
+
+/** A button that opens a dialog. */
+export function DialogButton({ dialog, ...button }: DialogButtonProps) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <Button {...button} onClick={() => setOpen(true)} />
+      {isOpen && dialog(() => setOpen(false))}
+    </>
+  );
+}
+
+interface ConfirmProps extends ActionOptions<unknown> {
   title: string;
   verb: string;
   /** Whether it may begin. */
   isReady?: boolean;
-  action: Action<void>;
+  work(): Promise<unknown>;
   onClose(): void;
   children?: ComponentChildren;
 }
 
-/** Asks before something that cannot be undone. */
-export function Confirm({ title, verb, isReady = true, action, onClose, children }: ConfirmProps) {
+/** Asks before something that cannot be undone, and closes after it. */
+export function Confirm({ title, verb, isReady = true, work, onClose, children, ...options }: ConfirmProps) {
+  const action = useAction(work, { onDone: onClose, ...options });
   const actions = (
     <>
       <Button onClick={onClose}>Cancel</Button>
@@ -89,4 +105,9 @@ export function Confirm({ title, verb, isReady = true, action, onClose, children
       )}
     </Dialog>
   );
+}
+
+/** A button that asks before something that cannot be undone. */
+export function ConfirmButton(props: Omit<ConfirmProps, "onClose">) {
+  return <DialogButton dialog={(close) => <Confirm {...props} onClose={close} />}>{props.verb}</DialogButton>;
 }

@@ -1,9 +1,9 @@
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, InputHTMLAttributes } from "preact";
 import { useId, useState } from "preact/hooks";
-import { type ApiError, api } from "../data/api.js";
-import { type Action, useAction } from "../data/query.js";
-import { announce } from "./announce.js";
+import { api } from "../data/api.js";
+import { type ActionOptions, useAction } from "../data/query.js";
 import { Button } from "./button.js";
+import { classNames } from "./class-names.js";
 import { Dialog } from "./dialog.js";
 
 interface FieldProps {
@@ -27,23 +27,19 @@ export function Field({
   children,
 }: FieldProps & { children(props: ControlProps): ComponentChildren }) {
   const id = useId();
-  const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(" ");
+  const described = classNames(hint ? `${id}-hint` : undefined, error && `${id}-error`);
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      {children({ id, "aria-describedby": described || undefined, "aria-invalid": error ? true : undefined })}
-      {hint && (
-        <p class="hint" id={`${id}-hint`}>
-          {hint}
-        </p>
-      )}
-      {error && (
-        <p class="field-error" id={`${id}-error`}>
-          {error}
-        </p>
-      )}
+      {children({ id, "aria-describedby": described, "aria-invalid": error ? true : undefined })}
+      <Note class="hint" id={`${id}-hint`} text={hint} />
+      <Note class="field-error" id={`${id}-error`} text={error} />
     </div>
   );
+}
+
+function Note({ text, ...attributes }: { id: string; class: string; text: ComponentChildren }) {
+  return text ? <p {...attributes}>{text}</p> : null;
 }
 
 interface TextFieldProps extends FieldProps {
@@ -76,15 +72,9 @@ export function TextField({ label, hint, error, onValue, type = "text", ...input
   );
 }
 
-interface Choice<Value extends string> {
-  value: Value;
-  label: string;
-  hint?: string;
-}
-
 interface RadiosProps<Value extends string> extends FieldProps {
   value: Value;
-  choices: readonly Choice<Value>[];
+  choices: readonly { value: Value; label: string; hint?: string }[];
   onValue(value: Value): void;
 }
 
@@ -94,85 +84,72 @@ export function Radios<Value extends string>({ label, error, value, choices, onV
   return (
     <fieldset class="field radios" aria-describedby={error ? `${id}-error` : undefined}>
       <legend>{label}</legend>
-      {choices.map((choice) => (
-        <div class="radio" key={choice.value}>
-          <input
-            type="radio"
-            name={id}
-            id={`${id}-${choice.value}`}
-            checked={choice.value === value}
-            aria-describedby={choice.hint ? `${id}-${choice.value}-hint` : undefined}
-            onChange={() => onValue(choice.value)}
-          />
-          <label for={`${id}-${choice.value}`}>{choice.label}</label>
-          {choice.hint && (
-            <p class="hint" id={`${id}-${choice.value}-hint`}>
-              {choice.hint}
-            </p>
-          )}
-        </div>
+      {choices.map(({ value: own, ...choice }) => (
+        <Choice
+          key={own}
+          {...choice}
+          type="radio"
+          name={id}
+          id={`${id}-${own}`}
+          checked={own === value}
+          onChange={() => onValue(own)}
+        />
       ))}
-      {error && (
-        <p class="field-error" id={`${id}-error`}>
-          {error}
-        </p>
-      )}
+      <Note class="field-error" id={`${id}-error`} text={error} />
     </fieldset>
+  );
+}
+
+type ChoiceProps = InputHTMLAttributes<HTMLInputElement> & { id: string; label: string; hint?: string };
+
+function Choice({ label, hint, ...input }: ChoiceProps) {
+  const hintId = `${input.id}-hint`;
+  return (
+    <div class="radio">
+      <input {...input} aria-describedby={hint ? hintId : undefined} />
+      <label for={input.id}>{label}</label>
+      <Note class="hint" id={hintId} text={hint} />
+    </div>
   );
 }
 
 interface CheckboxProps {
   label: string;
-  hint?: string;
-  isChecked: boolean;
-  onChecked(isChecked: boolean): void;
+  hint: string;
+  value: boolean;
+  onValue(value: boolean): void;
 }
 
-export function Checkbox({ label, hint, isChecked, onChecked }: CheckboxProps) {
-  const id = useId();
+export function Checkbox({ label, hint, value, onValue }: CheckboxProps) {
+  const check = { checked: value, onChange: () => onValue(!value) };
   return (
     <div class="field">
-      <div class="radio">
-        <input
-          type="checkbox"
-          id={id}
-          checked={isChecked}
-          aria-describedby={hint ? `${id}-hint` : undefined}
-          onChange={(event) => onChecked(event.currentTarget.checked)}
-        />
-        <label for={id}>{label}</label>
-        {hint && (
-          <p class="hint" id={`${id}-hint`}>
-            {hint}
-          </p>
-        )}
-      </div>
+      <Choice type="checkbox" id={useId()} label={label} hint={hint} {...check} />
     </div>
   );
 }
 
-interface FormProps {
+export interface FormProps {
   verb: string;
   look?: "main" | "danger";
-  action: Pick<Action<never>, "isBusy">;
-  onSubmit(): void;
+  form: Pick<FormState<never, never>, "isBusy" | "submit">;
   class?: string;
   children: ComponentChildren;
 }
 
 /** Fields and the button that sends them. Without scripts it is a POST, so that nothing typed gets into an address. */
-export function Form({ verb, look, action, onSubmit, class: className, children }: FormProps) {
+export function Form({ verb, look, form, class: className, children }: FormProps) {
   return (
     <form
       class={className}
       method="post"
       onSubmit={(event) => {
         event.preventDefault();
-        onSubmit();
+        form.submit();
       }}
     >
       {children}
-      <Button type="submit" look={look} isBusy={action.isBusy}>
+      <Button type="submit" look={look} isBusy={form.isBusy}>
         {verb}
       </Button>
     </form>
@@ -192,15 +169,27 @@ export function FormDialog({ title, onClose, look = "main", ...form }: FormDialo
   );
 }
 
-/** The texts of a form's fields by name, and what the field of each takes. @param refusalAt shows a refusal of no field */
-export function useTexts<Name extends string>(initial: Readonly<Record<Name, string>>, refusalAt?: NoInfer<Name>) {
-  const [texts, setTexts] = useState(initial);
-  const field = (name: Name, error: ApiError | undefined) => ({
-    value: texts[name],
-    onValue: (text: string) => setTexts({ ...texts, [name]: text }),
+interface FormOptions<Values, Output> extends ActionOptions<Output> {
+  /** The field that shows a refusal of no field. */
+  refusalAt?: keyof Values;
+}
+
+export type FormState<Values, Output> = ReturnType<typeof useForm<Values, Output>>;
+
+/** A form: its values by name, what the control of each takes, and the write that sends them. */
+export function useForm<Values, Output = unknown>(
+  initial: Values,
+  send: (values: Values) => Promise<Output>,
+  { refusalAt, ...options }: FormOptions<Values, Output> = {},
+) {
+  const [values, setValues] = useState(initial);
+  const { run, isBusy, error } = useAction(send, options);
+  const field = <Name extends keyof Values & string>(name: Name) => ({
+    value: values[name],
+    onValue: (value: Values[Name]) => setValues({ ...values, [name]: value }),
     error: error?.fields[name] ?? (name === refusalAt ? error?.refusal : undefined),
   });
-  return { texts, field, setTexts };
+  return { values, setValues, field, isBusy, error, submit: () => run(values) };
 }
 
 interface NameFormProps {
@@ -216,11 +205,11 @@ interface NameFormProps {
 
 /** Changes the name of a person, an account or a site. */
 export function NameForm({ label = "Name", path, name, invalidates, autocomplete = "off", ...rest }: NameFormProps) {
-  const { texts, field } = useTexts({ name }, "name");
-  const save = useAction(() => api.patch(path, texts), { invalidates, onDone: () => announce("Saved") });
+  const options = { invalidates, says: "Saved", refusalAt: "name" } as const;
+  const form = useForm({ name }, (body) => api.patch(path, body), options);
   return (
-    <Form class="narrow-form" verb="Save" action={save} onSubmit={save.run}>
-      <TextField label={label} autocomplete={autocomplete} {...rest} required {...field("name", save.error)} />
+    <Form class="narrow-form" verb="Save" form={form}>
+      <TextField label={label} autocomplete={autocomplete} {...rest} required {...form.field("name")} />
     </Form>
   );
 }

@@ -137,9 +137,17 @@ export function ErrorNote({ error, onRetry }: { error: ApiError; onRetry?: () =>
   );
 }
 
-/** In the place of an answer that is not there: why, or grey bars while it loads. */
-export function Waiting({ of: { data, error, isLoading, refetch }, rows }: { of: QueryState<unknown>; rows?: number }) {
-  if (error && data === undefined) return <ErrorNote error={error} onRetry={refetch} />;
+interface LoadedProps<Data> {
+  of: QueryState<Data>;
+  /** Grey bars while it loads. */
+  rows?: number;
+  children(data: Data): ComponentChildren;
+}
+
+/** Shows an answer; before it comes grey bars, or why it does not. */
+export function Loaded<Data>({ of: { data, error, isLoading, refetch }, rows, children }: LoadedProps<Data>) {
+  if (data !== undefined) return <>{children(data)}</>;
+  if (error) return <ErrorNote error={error} onRetry={refetch} />;
   return isLoading ? <Skeleton {...(rows && { rows })} /> : null;
 }
 
@@ -156,6 +164,11 @@ export function Banner({
       {children}
     </div>
   );
+}
+
+/** Why a write failed. */
+export function ActionError({ of: { error } }: { of: { error: ApiError | undefined } }) {
+  return error ? <Banner tone="error">{error.message}</Banner> : null;
 }
 
 /** The page of an unknown path. Pages show it for an id that is not the account's, too. */

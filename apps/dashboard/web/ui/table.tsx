@@ -1,8 +1,10 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { classNames } from "./class-names.js";
+import { useNarrow } from "./use-size.js";
 
 /** A column's head: its text, or more where the column is unlike text. */
-export type Column =
+export type Head =
   | string
   | {
       text: string;
@@ -12,10 +14,18 @@ export type Column =
       sign?: string;
     };
 
-/** The head of a column of buttons or links. */
-export const actionsColumn: Column = { text: "Actions", sign: "" };
+/** A column of a table: its head and its cells. */
+export type Column<Row> = Exclude<Head, string> & {
+  class?: string;
+  /** Left out below the table's `narrowPx`. */
+  isWide?: boolean;
+  cell(row: Row, isNarrow: boolean): ComponentChildren;
+};
 
-export function TableHead({ columns, isHidden }: { columns: readonly Column[]; isHidden?: boolean }) {
+/** The head of a column of buttons or links. */
+export const actionsColumn = { text: "Actions", sign: "", class: "is-action" };
+
+export function TableHead({ columns, isHidden }: { columns: readonly Head[]; isHidden?: boolean }) {
   return (
     <thead class={isHidden ? "sr-only" : undefined}>
       <tr>
@@ -39,20 +49,64 @@ export function TableHead({ columns, isHidden }: { columns: readonly Column[]; i
   );
 }
 
-interface TableProps {
+interface TableProps<Row> {
   name: string;
-  columns: readonly Column[];
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  /** Unlike the row's `id`. */
+  keyOf?(row: Row): string;
   /** Rows of 30 instead of 36 px. */
-  isDense?: boolean;
+  isDense?: boolean | undefined;
   /** Space above and below the lines of a cell. */
-  isRoomy?: boolean;
-  /** Whether the children are groups of rows, each a `<tbody>`. */
-  hasGroups?: boolean;
+  isRoomy?: boolean | undefined;
+  /** Whether no cell names its row; else the first one does. */
+  hasPlainRows?: boolean;
+  narrowPx?: number;
+}
+
+/** A table with a row for each of a list. */
+export function Table<Row extends object>({ name, isDense, isRoomy, ...rest }: TableProps<Row>) {
+  return (
+    <TableFrame name={name} isDense={isDense} isRoomy={isRoomy}>
+      <TableRows {...rest} />
+    </TableFrame>
+  );
+}
+
+type TableRowsProps<Row> = Omit<TableProps<Row>, "name" | "isDense" | "isRoomy">;
+
+export function TableRows<Row extends object>(props: TableRowsProps<Row>) {
+  const { rows, hasPlainRows, narrowPx = 0, keyOf = (row) => ("id" in row ? String(row.id) : "") } = props;
+  const isNarrow = useNarrow(narrowPx);
+  const columns = props.columns.filter(({ isWide }) => !(isWide && isNarrow));
+  return (
+    <>
+      <TableHead columns={columns} />
+      <tbody>
+        {rows.map((row) => (
+          <tr key={keyOf(row)}>
+            {columns.map(({ text, isNumber, class: look, cell }, column) => {
+              const isHead = column === 0 && !hasPlainRows;
+              const Cell = isHead ? "th" : "td";
+              return (
+                <Cell key={text} scope={isHead ? "row" : undefined} class={classNames(isNumber && "number", look)}>
+                  {cell(row, isNarrow)}
+                </Cell>
+              );
+            })}
+          </tr>
+        ))}
+      </tbody>
+    </>
+  );
+}
+
+interface FrameProps extends Pick<TableProps<never>, "name" | "isDense" | "isRoomy"> {
   children: ComponentChildren;
 }
 
 /** A table in a frame that scrolls by itself where it is too wide, also by keyboard. */
-export function Table({ name, columns, isDense, isRoomy, hasGroups, children }: TableProps) {
+export function TableFrame({ name, isDense, isRoomy, children }: FrameProps) {
   const frame = useRef<HTMLDivElement>(null);
   const [isWide, setWide] = useState(false);
   useEffect(() => {
@@ -64,33 +118,46 @@ export function Table({ name, columns, isDense, isRoomy, hasGroups, children }: 
   }, []);
   return (
     <div class="table-frame" ref={frame} {...(isWide ? { tabIndex: 0, role: "group", "aria-label": name } : {})}>
-      <table
-        class={["table", isDense && "is-dense", isRoomy && "is-roomy"].filter(Boolean).join(" ")}
-        aria-label={name}
-      >
-        <TableHead columns={columns} />
-        {hasGroups ? children : <tbody>{children}</tbody>}
+      <table class={classNames("table", isDense && "is-dense", isRoomy && "is-roomy")} aria-label={name}>
+        {children}
       </table>
     </div>
   );
 }
 
+/** A cell's text with a softer line below it, in a column of the class `is-stacked`. */
+export function Stacked({ below, children }: { below: ComponentChildren; children: ComponentChildren }) {
+  return (
+    <>
+      {children}
+      {below && <span class="soft">{below}</span>}
+    </>
+  );
+}
+
+interface PagerProps {
+  hasMore: boolean;
+  isLoading: boolean;
+  more(): void;
+}
+
 /** The end of a list of which more can be loaded: it does so when it comes in sight. */
-export function Pager({ isLoading, onMore }: { isLoading: boolean; onMore(): void }) {
+export function Pager({ hasMore, isLoading, more }: PagerProps) {
   const button = useRef<HTMLButtonElement>(null);
-  const more = useRef(onMore);
-  more.current = onMore;
+  const latest = useRef(more);
+  latest.current = more;
   useEffect(() => {
     const element = button.current;
     if (!element || isLoading) return;
-    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && more.current(), {
+    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && latest.current(), {
       rootMargin: "300px",
     });
     observer.observe(element);
     return () => observer.disconnect();
-  }, [isLoading]);
+  }, [hasMore, isLoading]);
+  if (!hasMore) return null;
   return (
-    <button ref={button} type="button" class="pager" aria-disabled={isLoading} onClick={() => !isLoading && onMore()}>
+    <button ref={button} type="button" class="pager" aria-disabled={isLoading} onClick={() => !isLoading && more()}>
       {isLoading ? "Loading more" : "Show more"}
     </button>
   );
