@@ -13,7 +13,6 @@ import type { OtherCells } from "./session/other-cells.js";
 import type { Sessions } from "./session/viewer.js";
 import type { ProofNetwork } from "./sites/find-proof.js";
 
-/** The dependencies of the dashboard and its routes. */
 export interface AppDeps {
   config: Config;
   pool: pg.Pool;
@@ -29,9 +28,7 @@ export interface AppDeps {
   checks: ReadinessChecks;
   log: Logger;
   registry: Registry;
-  /** The other processes of this instance. */
   siblings?: Siblings | undefined;
-  /** Requests of an account in hand. */
   requestsPerAccount?: number;
   now(): Date;
 }

@@ -48,7 +48,6 @@ function hideToken(path: string): string {
 /** Days of visits and events kept in memory for filters, goals and funnels. */
 const maxColumnBytes = 67_108_864;
 
-/** The routes of a session. */
 function routesOf(deps: AppDeps): Route[] {
   const columns = createDayColumns({ pool: deps.pool, maxBytes: maxColumnBytes });
   const statistics = { ...deps, reads: createReadShares({ ...deps, maxWaitingPerAccount }), columns };

@@ -77,7 +77,6 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     collectorUrl: read.COLLECTOR_URL,
     /** Addresses of people who run this installation. */
     operators: read.OPERATORS,
-    /** Whether strangers may create accounts. */
     signUp: read.SIGN_UP,
     /** The private networks that the worker posts to. */
     webhookNetworks: read.WEBHOOK_ALLOW_PRIVATE,

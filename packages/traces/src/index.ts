@@ -76,7 +76,6 @@ export {
 export { rebuildUsage } from "./model-calls/rebuild-usage.js";
 export { listAccountsWithDueCalls, settleCalls } from "./model-calls/settle-calls.query.js";
 export {
-  type AgentDurations,
   type AgentFigures,
   type AgentTrace,
   maxDurations,

@@ -13,7 +13,7 @@ import { createAnswerCache } from "../answer-cache.js";
 import type { AppDeps } from "../app-deps.js";
 import { type AnswerOf, viewerRoute } from "../session/viewer.js";
 
-export type { AgentDurations, AgentFigures, AgentTrace } from "@waymark/traces";
+export type { AgentFigures, AgentTrace } from "@waymark/traces";
 
 export type AgentList = AnswerOf<typeof agentRoutes, "get /agents">;
 export type DurationList = AnswerOf<typeof agentRoutes, "get /agent-durations">;
@@ -77,7 +77,6 @@ async function readAgent(pool: pg.Pool, read: AgentToRead) {
 
 /** Groups errors by their text without digits, most frequent first; errors come latest first. */
 function groupErrors(errors: readonly { traceId: string; error: string | null }[]) {
-  /** By text, with the latest trace of each. */
   const groups = new Map<string, { text: string; count: number; traceId: string }>();
   for (const { traceId, error } of errors) {
     const text = (error ?? "No error text").replace(/\d+/g, "…").trim();

@@ -3,7 +3,6 @@ import { uuidV7Floor } from "@waymark/database";
 import { type PlanId, plans } from "@waymark/plan";
 import type pg from "pg";
 
-/** The pool, or the connection of a transaction. */
 type Db = Pick<pg.ClientBase, "query">;
 
 export interface BillingRow {
@@ -49,7 +48,6 @@ export async function setSubscription(db: Db, accountId: string, subscriptionId:
 /** Waits for the same event under way elsewhere: its end decides whether this one is a repeat. */
 const addEventSql = "INSERT INTO stripe_event (id) VALUES ($1) ON CONFLICT DO NOTHING";
 
-/** @returns whether the event is new */
 export async function addStripeEvent(db: Db, id: string): Promise<boolean> {
   return (await db.query(addEventSql, [id])).rowCount === 1;
 }
@@ -64,7 +62,6 @@ export interface OnFree {
   /** Stored traces older than Free's retention; at most 10,000. */
   oldTraces: number;
   hasMoreOldTraces: boolean;
-  /** Keys of the statistics API that work now. */
   statisticsKeys: number;
 }
 
@@ -78,7 +75,6 @@ const onFreeSql = `
     (SELECT count(*)::int FROM api_key WHERE account_id = $1 AND service <> 'trace' AND ${isLiveKeySql})
       AS "statisticsKeys"`;
 
-/** Counts what the Free plan would take away. */
 export async function readOnFree(pool: pg.Pool, accountId: string, now: Date): Promise<OnFree> {
   const oldest = uuidV7Floor(now.getTime() - plans.free.retentionDays * dayMs);
   const { rows } = await pool.query<Omit<OnFree, "hasMoreOldTraces">>(onFreeSql, [accountId, oldest, maxCountedTraces]);

@@ -19,7 +19,6 @@ export interface PaymentPage {
   url: string;
 }
 
-/** The plan, its use and its payment. */
 export function billingRoutes(deps: AppDeps) {
   const { pool, payments, now } = deps;
   // The subscription is only a part of the key: with it the invoices change.
@@ -29,7 +28,6 @@ export function billingRoutes(deps: AppDeps) {
       return { invoices: await atStripe(() => payments.listInvoices(customerId)) };
     });
   return [
-    /** As the trace API answers it. */
     viewerRoute("get", "/usage", { handle: ({ viewer }) => readPlanUsage(pool, viewer.accountId, now()) }),
     changePlanRoute(deps),
     viewerRoute("get", "/billing", {
@@ -47,7 +45,6 @@ export function billingRoutes(deps: AppDeps) {
         };
       },
     }),
-    /** The latest, as Stripe has them. */
     ownerRoute("get", "/billing/invoices", {
       async handle({ viewer }) {
         const account = await readBilling(pool, viewer.accountId);
@@ -86,7 +83,6 @@ interface Page {
   open(payments: Payments, account: BillingRow): Promise<string | undefined>;
 }
 
-/** A route that leads an owner to a page of Stripe. */
 function stripeRoute({ pool, payments }: AppDeps, { name, open }: Page) {
   return ownerRoute("post", `/billing/${name}`, {
     body: z.object({}),

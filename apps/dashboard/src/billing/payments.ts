@@ -91,7 +91,6 @@ function createPayments(stripe: Stripe, { webhookSecret, priceIds, billingUrl }:
       const isOfPrice = ({ items }: Stripe.Subscription) => items.data.some(({ price }) => priceIds.includes(price.id));
       return data.filter((each) => liveStatuses.has(each.status) && isOfPrice(each)).map(({ id }) => id);
     },
-    /** @returns the latest invoices, without drafts */
     async listInvoices(customer: string) {
       const { data } = await stripe.invoices.list({ customer, limit: maxInvoices });
       return data.filter(({ status }) => status !== "draft").map(presentInvoice);
@@ -121,7 +120,6 @@ interface EventObject {
   subscription?: unknown;
 }
 
-/** The event, as far as the plan goes. */
 function present({ id, type, data }: Stripe.Event) {
   const object = data.object as EventObject;
   const subscription = object.object === "subscription" ? object.id : object.subscription;

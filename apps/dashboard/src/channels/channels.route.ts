@@ -51,7 +51,6 @@ const createRuleBody = z.strictObject({
 
 export type CreateRuleBody = z.output<typeof createRuleBody>;
 
-/** Where failures are told, and how. */
 export function channelRoutes({ pool, config }: AppDeps) {
   return [
     /** The account's own address first; the kinds that may be added; how messages for people go. */
@@ -74,7 +73,6 @@ export function channelRoutes({ pool, config }: AppDeps) {
         return createChannel(pool, accountId, body, createChannelLink);
       },
     }),
-    /** The worker sends a test. */
     ownerRoute("post", "/channels/:channel_id/test", {
       async handle(input) {
         await testChannel(pool, channelOf(input));
@@ -92,7 +90,6 @@ export function channelRoutes({ pool, config }: AppDeps) {
         await deleteChannel(pool, channelOf(input));
       },
     }),
-    /** Each failure by itself, or digests. */
     ownerRoute("put", "/alert-settings", {
       body: z.strictObject({ mode: z.enum(alertModes), windowSeconds: z.int().optional() }),
       async handle({ viewer: { accountId }, body }) {
@@ -102,7 +99,6 @@ export function channelRoutes({ pool, config }: AppDeps) {
   ];
 }
 
-/** Rules about agents' failure rates, oldest first. */
 export function ruleRoutes({ pool }: AppDeps) {
   return [
     viewerRoute("get", "/alert-rules", {

@@ -17,7 +17,6 @@ export type MuteBody = z.output<typeof muteBody>;
 
 export function failureRoutes({ pool, now }: AppDeps) {
   return [
-    /** Failed traces by what went wrong, most frequent first. */
     viewerRoute("get", "/failures", {
       query: failureQuerySchema,
       handle: async ({ viewer: { accountId }, query }) =>
@@ -27,14 +26,12 @@ export function failureRoutes({ pool, now }: AppDeps) {
     viewerRoute("get", "/mutes", {
       handle: async ({ viewer }) => ({ mutes: await listMutes(pool, viewer.accountId) }),
     }),
-    /** Silences a failure's alerts until a time, or for good. */
     viewerRoute("put", "/failures/:failure_id/mute", {
       body: muteBody,
       async handle({ viewer: { accountId }, params: { failure_id: failureId = "" }, body }) {
         await createMute(pool, accountId, { failureId, until: body.until ?? undefined, now: now() });
       },
     }),
-    /** Further failures are told again. */
     viewerRoute("delete", "/failures/:failure_id/mute", {
       async handle({ viewer: { accountId }, params: { failure_id: failureId = "" } }) {
         await deleteMute(pool, { failureId, accountId });

@@ -26,7 +26,6 @@ type Manifest = Readonly<
   Record<string, { file: string; imports?: readonly string[]; isEntry?: boolean; isDynamicEntry?: boolean }>
 >;
 
-/** The built browser half. */
 export interface Pages {
   /** By path below the folder. */
   files: ReadonlyMap<string, File>;

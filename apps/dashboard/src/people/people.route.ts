@@ -44,7 +44,6 @@ export type InvitePersonBody = z.input<typeof invitePersonBody>;
 const changePersonBody = z.strictObject({ role: roleField() });
 export type ChangePersonBody = z.input<typeof changePersonBody>;
 
-/** The body of `PATCH /account` (owners): the account's name. */
 const changeAccountBody = z.strictObject({ name: nameField() });
 
 /** The query of `GET /audit`: `before` is the last id of the page before. */

@@ -72,7 +72,6 @@ export function createAccountMails({ mailer, openLimiter, log }: AccountMailsOpt
         await wait(delivery.retryAfterMs ?? retryMs * attempt);
       }
     },
-    /** Resolves when no task is left. */
     async idle() {
       while (working.size > 0) await Promise.all(working);
     },

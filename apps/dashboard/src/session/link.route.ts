@@ -41,7 +41,6 @@ function getLinkRoute(deps: AppDeps) {
   });
 }
 
-/** `POST /link`: uses a link up and signs in. */
 function useLinkRoute(deps: AppDeps) {
   const { pool, config, guesses, otherCells, sessions } = deps;
   const cookie = createSessionCookie(config.url);

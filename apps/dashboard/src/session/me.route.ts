@@ -24,7 +24,6 @@ import { type AnswerOf, viewerOf, viewerRoute } from "./viewer.js";
 export type Me = AnswerOf<typeof meRoutes, "get /me">;
 export type SessionList = AnswerOf<typeof sessionRoutes, "get /me/sessions">;
 
-/** The person's own name, password, accounts and sessions. */
 export function meRoutes(deps: AppDeps) {
   const { pool, config, sessions } = deps;
   return [

@@ -8,13 +8,11 @@ const passedOn = "X-Waymark-Cell";
 const timeoutMs = 3_000;
 
 interface OtherCellsOptions {
-  /** The other cells' dashboards, at their own addresses. */
   urls: readonly string[];
   /** The client's address, by the trusted proxies. */
   addressOf(request: Request): string;
 }
 
-/** A request before a session. */
 interface Question {
   request: Request;
   method: "GET" | "POST";

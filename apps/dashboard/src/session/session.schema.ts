@@ -11,7 +11,6 @@ const passwordField = () => textField({ max: maxPasswordLength });
 /** The rules that need a list are `passwordProblem`'s. */
 const newPasswordField = () => textField({ max: maxPasswordLength });
 
-/** A person's or an account's name. */
 export const nameField = () =>
   textField({ max: maxNameLength }).transform((text, context) => {
     const name = text.trim();
@@ -26,7 +25,6 @@ export interface EntryOptions {
   signUp: "open" | "invited";
 }
 
-/** The body of `POST /sign-in`. */
 export const signInBody = z.strictObject({ email: emailField(), password: passwordField() });
 export type SignInBody = z.input<typeof signInBody>;
 
@@ -46,7 +44,6 @@ export type SignUpBody = z.input<typeof signUpBody>;
 export const forgotBody = z.strictObject({ email: emailField() });
 export type ForgotBody = z.input<typeof forgotBody>;
 
-/** The answer of `POST /sign-up` and `POST /forgot`, 202. */
 export interface MailedAnswer {
   isMailed: true;
 }
@@ -54,7 +51,6 @@ export interface MailedAnswer {
 /** The query of `GET /link`: it uses nothing up. 410 when the link does not work anymore. */
 export const linkQuery = z.object({ token: z.string().max(maxTokenLength) });
 
-/** The answer of `GET /link`. */
 export type { LinkInfo } from "@waymark/accounts/identity";
 
 /**
@@ -68,20 +64,17 @@ export const useLinkBody = z.strictObject({
 });
 export type UseLinkBody = z.input<typeof useLinkBody>;
 
-/** The answer of `POST /link`, 200. */
 export interface UseLinkAnswer {
   /** False for a channel's link: it only lets alerts go to the address. */
   isSignedIn: boolean;
   purpose: LinkInfo["purpose"];
 }
 
-/** The body of `PATCH /me`: the person's own name. */
 export const changeMeBody = z.strictObject({ name: nameField() });
 
 /** The body of `POST /me/password`: `current` where `person.hasPassword`. The other sessions end. 401 when it is wrong. */
 export const changePasswordBody = z.strictObject({ current: passwordField().optional(), password: newPasswordField() });
 export type ChangePasswordBody = z.input<typeof changePasswordBody>;
 
-/** The body of `POST /me/account`: moves the session to another account of the person. */
 export const switchAccountBody = z.strictObject({ accountId: z.uuid() });
 export type SwitchAccountBody = z.input<typeof switchAccountBody>;

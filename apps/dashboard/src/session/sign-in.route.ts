@@ -28,7 +28,6 @@ import {
   signUpBody,
 } from "./session.schema.js";
 
-/** The ways to a session, and out of one. */
 export function signInRoutes(deps: AppDeps) {
   const { config } = deps;
   const options = pageRoute({

@@ -8,7 +8,6 @@ export type { Viewer } from "@waymark/accounts/identity";
 
 export type Sessions = Pick<SessionCache, "find" | "forget">;
 
-/** Passes requests with a session, and answers others 401. */
 export function requireSession(sessions: Sessions): RequestHandler {
   return async (request, response, next) => {
     const viewer = await sessions.find(request.headers.cookie);

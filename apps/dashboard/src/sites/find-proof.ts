@@ -21,9 +21,7 @@ export interface ProofAnswer {
 
 /** The outside, for tests to replace. */
 export interface ProofNetwork {
-  /** The addresses of a host. */
   resolve(host: string): Promise<string[]>;
-  /** The TXT records of a name. */
   resolveText(name: string): Promise<string[]>;
   /** Opens an encrypted connection to an address, checked against the host's certificate. */
   connect(address: string, host: string): Duplex;

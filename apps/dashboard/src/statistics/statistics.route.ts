@@ -30,7 +30,6 @@ import {
 import { z } from "zod";
 import { type AnswerOf, type Viewer, viewerOf, viewerRoute } from "../session/viewer.js";
 
-/** The query parameters of `GET /sites/:id/stats`. */
 const siteStatsQuery = z
   .object({
     ...rangeParameters,
@@ -48,7 +47,6 @@ export type SiteStats = Statistics & {
   /** The asked UTC days, both included. */
   days: { first: string; last: string };
   now: string;
-  /** Whether the site ever had an event. */
   hasEvents: boolean;
   overview: Overview;
 };
@@ -59,7 +57,6 @@ export type SiteRealtime = AnswerOf<typeof statisticsRoutes, "get /sites/:id/rea
 export function statisticsRoutes(deps: StatisticsDeps) {
   return [
     getStatsRoute(deps),
-    /** The API's members and the site. */
     viewerRoute("get", "/sites/:id/events", {
       query: rangeQuery,
       handle(input) {

@@ -26,7 +26,6 @@ import { shareStatements } from "./share-statements.js";
 export interface TraceRow extends ListedTrace {
   /** The beginning of a failed trace's error. */
   error: string | null;
-  /** Whether a mail about it went out. */
   isMailed: boolean;
 }
 
@@ -37,7 +36,6 @@ export type FoundTrace = AnswerOf<typeof traceListRoutes, "get /traces/otel/:ote
 
 const idSchema = z.string().refine(isUuid, "Must be the id of a trace").toLowerCase();
 
-/** The query of `GET /traces/changes`. */
 const changesQuery = z.object({
   after: idSchema.optional(),
   ids: z
@@ -74,7 +72,6 @@ export function traceListRoutes({ pool, registry, log }: AppDeps) {
         return { at, created, hasMore: has_more, changed, gone };
       },
     }),
-    /** The agents to choose from, without figures. */
     viewerRoute("get", "/traces/agents", {
       handle: async ({ viewer }) => ({ agents: await listAgentNames(pool, viewer.accountId) }),
     }),
@@ -87,7 +84,6 @@ export function traceListRoutes({ pool, registry, log }: AppDeps) {
         return { id };
       },
     }),
-    /** Removes a trace with its spans, and records it. */
     ownerRoute("delete", "/traces/:trace_id", {
       async handle({ viewer: { accountId, personId }, params }) {
         const traceId = (params["trace_id"] ?? "").toLowerCase();

@@ -10,7 +10,6 @@ import { Loaded, MissingPage, Page, Panel } from "../ui/page.js";
 import { type Column, Table } from "../ui/table.js";
 import { DayBars, FailureRate, failureRate, fillDays } from "./figures.js";
 
-/** One agent: its days, its slowest and its failed traces, and its errors. */
 export function AgentPage() {
   const id = useRoute().params["id"] ?? "";
   const query = useQuery<AgentDetail>(`/agents/${encodeURIComponent(id)}`);
@@ -68,7 +67,6 @@ function Figure({ name, children }: { name: string; children: ComponentChildren 
 
 type Day = ReturnType<typeof fillDays>[number];
 
-/** The figures of each day, the latest first. */
 function Days({ detail: { agent, dayDurations, from } }: { detail: AgentDetail }) {
   const durations = new Map(dayDurations.map((each) => [each.day, each]));
   const show = (ms: number | undefined) => ms !== undefined && formatDuration(ms);

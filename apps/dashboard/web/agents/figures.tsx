@@ -6,7 +6,6 @@ type Day = AgentFigures["days"][number];
 
 const shownDays = 30;
 
-/** Every one of the 30 days from the first, those without traces too. */
 export function fillDays(from: string, days: readonly Day[]): Day[] {
   const known = new Map(days.map((day) => [day.day, day]));
   return Array.from({ length: shownDays }, (_, at) => {
@@ -17,7 +16,6 @@ export function fillDays(from: string, days: readonly Day[]): Day[] {
 
 type Counts = Pick<Day, "traces" | "failures">;
 
-/** The share of failures; 0 without traces. */
 export function failureRate({ traces, failures }: Counts): number {
   return traces === 0 ? 0 : failures / traces;
 }

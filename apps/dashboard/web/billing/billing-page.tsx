@@ -85,7 +85,6 @@ function StatisticsKeys({ isPro }: { isPro: boolean }) {
   );
 }
 
-/** What is used of the plan in this month. */
 function UsagePanel({ usage }: { usage: Usage }) {
   const { traces, bytes, agents, retention_days } = usage;
   return (
@@ -177,7 +176,6 @@ function InvoicesPanel() {
   );
 }
 
-/** What a downgrade takes away, with numbers. */
 function Losses({ billing, usage }: { billing: Billing; usage: Usage }) {
   return (
     <div>
@@ -201,7 +199,6 @@ const rows: readonly { name: string; text(plan: Plan): string }[] = [
   { name: "Analytics API", text: (plan) => (plan.statisticsApi ? "Included" : "Not included") },
 ];
 
-/** The plans as the services hold them. */
 function PlanTable({ current }: { current: PlanId }) {
   const columns: readonly Column<(typeof rows)[number]>[] = [
     { text: "What", sign: "", cell: ({ name }) => name },

@@ -58,7 +58,6 @@ const modes = [
   },
 ] as const;
 
-/** How mails and chat messages go. */
 function DeliveryForm({ of: { mode, windowSeconds }, mayChange }: { of: ChannelList; mayChange: boolean }) {
   const stored = { mode, minutes: String(windowSeconds / 60) };
   const form = useForm(

@@ -67,7 +67,6 @@ function NoCalls() {
   );
 }
 
-/** The figures in all; a click draws one by day. */
 function OverTime({ costs }: { costs: Costs }) {
   const [figure, setFigure] = useState<FigureName>("cost");
   const textOf = (name: FigureName) =>
@@ -103,7 +102,6 @@ interface CostTablesProps {
   linkTo(agent: string): string;
 }
 
-/** The sums by model, by agent and by day. */
 function CostTables({ costs: { models, agents, series }, linkTo }: CostTablesProps) {
   const model: Column<(typeof models)[number]> = {
     text: "Model",

@@ -62,7 +62,6 @@ function NoFailures({ agent }: { agent: string }) {
 
 interface FailuresTableProps {
   failures: readonly ListedFailure[];
-  /** A mute began or ended. */
   onChanged(): void;
 }
 

@@ -51,7 +51,6 @@ export function MuteDialog({ failure, onMuted, onClose }: MuteDialogProps) {
   );
 }
 
-/** Ends a failure's mute. */
 export function useUnmute(onDone?: () => void) {
   const options = { invalidates, says: "Mute ended", ...(onDone && { onDone }) };
   return useAction((id: string) => api.delete(`/failures/${id}/mute`), options);

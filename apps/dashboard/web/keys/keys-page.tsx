@@ -42,7 +42,6 @@ export function CreateKeyButton({ service }: ServiceProps) {
 
 const invalidates = ["/keys", "/audit"];
 
-/** The table of keys with "Revoke". */
 export function KeyPanel({ service }: ServiceProps) {
   const list = useQuery<KeyList>("/keys");
   const me = useMe();

@@ -109,7 +109,6 @@ const auditColumns: readonly Column<AuditLine>[] = [
   { text: "When", isNumber: true, cell: ({ at }) => <Ago iso={at} /> },
 ];
 
-/** Who did what to the account, latest first. */
 function AuditPanel() {
   const latest = useQuery<AuditList>("/audit");
   const { items: lines = [], ...older } = usePages("/audit", latest.data, {

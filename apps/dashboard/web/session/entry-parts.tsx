@@ -4,7 +4,6 @@ import { Form, type FormProps, TextField } from "../ui/form.js";
 import { Brand } from "../ui/icon.js";
 import { Banner, usePageHeading } from "../ui/page.js";
 
-/** The frame of the pages before a session: one card. */
 export function EntryCard({ title, children }: { title: string; children: ComponentChildren }) {
   const heading = usePageHeading(title);
   return (
@@ -55,7 +54,6 @@ export function EmailField(field: EntryFieldProps) {
   return <TextField label="Email" type="email" name="email" autocomplete="username" required {...field} />;
 }
 
-/** The password that a person has. */
 export function PasswordField(field: EntryFieldProps) {
   const attributes = { type: "password", name: "password", autocomplete: "current-password" } as const;
   return <TextField label="Password" {...attributes} required {...field} />;
@@ -89,7 +87,6 @@ export function TooManyTries() {
   );
 }
 
-/** Why a sign-in was refused, in words. */
 export function signInProblem({ status, details }: ApiError): string | undefined {
   if (status === 401) return "Email or password is wrong.";
   if (status !== 429) return undefined;

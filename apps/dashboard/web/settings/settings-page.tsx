@@ -78,7 +78,6 @@ function Panels({ me }: { me: Me }) {
   );
 }
 
-/** Sets a new password; the other sessions end. */
 function PasswordForm({ hasPassword, email }: { hasPassword: boolean; email: string }) {
   const none = { current: "", password: "" };
   const [isChanged, setChanged] = useState(false);
@@ -113,7 +112,6 @@ function PasswordForm({ hasPassword, email }: { hasPassword: boolean; email: str
   );
 }
 
-/** Where the person is signed in, each with "End". */
 function SessionsPanel() {
   const sessions = useQuery<SessionList>("/me/sessions");
   const end = useAction((id: string) => api.delete(`/me/sessions${id === "others" ? "" : `/${id}`}`), {

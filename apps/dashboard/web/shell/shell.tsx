@@ -19,7 +19,6 @@ import { Navigation } from "./navigation.js";
 /** How long the frame's own requests let the page's go first. A page without requests sends none before. */
 const headStartMs = 400;
 
-/** The frame of every page behind a session. */
 export function Shell({ path, children }: { path: string; children: ComponentChildren }) {
   const isQuiet = useHeadStart() || hasAnswer.value;
   const me = useMe(isQuiet);
@@ -58,7 +57,6 @@ function useHeadStart(): boolean {
   return isOver;
 }
 
-/** The month's traces at the menu's foot. */
 function UsageMeter({ isWanted }: { isWanted: boolean }) {
   const me = useMe(isWanted);
   const usage = useQuery<Usage>(isWanted ? "/usage" : undefined, { staleMs: 30_000, pollMs: 60_000 });

@@ -9,7 +9,6 @@ import { FormDialog, NameForm, TextField, useForm } from "../ui/form.js";
 import { Loaded, MissingPage, Page, Panel } from "../ui/page.js";
 import { ProofSteps, Snippet, WaitingForVisit } from "./site-setup.js";
 
-/** A site's name, snippet, proof and deletion. */
 export function SiteSettingsPage() {
   const id = useRoute().params["id"] ?? "";
   const me = useMe();

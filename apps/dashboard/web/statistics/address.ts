@@ -2,7 +2,6 @@ import type { Comparison, Range } from "@waymark/web-stats/statistics";
 import { queryOf } from "../data/paths.js";
 import { rangeProblem } from "../ui/day-range.js";
 
-/** In the order of the page. */
 export const figureNames = [
   "visitors",
   "pageviews",
@@ -16,7 +15,6 @@ export const figureNames = [
 
 export type FigureName = (typeof figureNames)[number];
 
-/** What the page's address asks for. */
 export interface Address {
   range: Range | "custom";
   /** Both days of a custom range. */
@@ -28,7 +26,6 @@ export interface Address {
   filters: string;
 }
 
-/** An address without a query. */
 export const defaultAddress: Address = { range: "7d", compare: "previous", figure: "visitors", filters: "" };
 
 const ranges: readonly string[] = ["today", "7d", "30d"] satisfies Range[];

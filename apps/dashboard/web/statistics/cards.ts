@@ -1,7 +1,6 @@
 import { type ListName, listNames, lists, otherValue } from "@waymark/web-stats/lists";
 import type { ListAnswer } from "@waymark/web-stats/statistics";
 
-/** A list's tab in a card. */
 export interface CardList {
   list: ListName;
   /** The tab, and the head of the column. */
@@ -14,7 +13,6 @@ interface Card {
   lists: readonly [CardList, ...CardList[]];
 }
 
-/** The cards of lists, and their tabs. */
 export const cards: readonly Card[] = [...new Set(Object.values(lists).map(({ card }) => card))].map((name) => ({
   name,
   lists: listNames

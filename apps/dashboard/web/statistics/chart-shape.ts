@@ -4,7 +4,6 @@ import { scaleLinear } from "d3-scale";
 import { area, line } from "d3-shape";
 import type { FigureName } from "./address.js";
 
-/** A figure over time, ready to draw and to read. */
 export interface Curve {
   /** Days (`2026-03-15`) or hours (`2026-03-15T04`) of the whole range, in order. */
   times: readonly string[];
@@ -70,7 +69,6 @@ export function drawCurve({ times, values, before, isUnfinished, least = 1 }: Cu
     unfinished: isUnfinished && values.length > 1 ? (tail(values.slice(-2)) ?? "") : "",
     before: before ? (toLine(before.slice(0, times.length)) ?? "") : "",
     ticks: y.ticks(4).map((value) => ({ value, y: y(value) })),
-    /** The value next to a place from the left. */
     indexAt: (left: number) => Math.max(0, Math.min(times.length - 1, Math.round(x.invert(left)))),
   };
 }

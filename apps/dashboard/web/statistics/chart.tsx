@@ -8,7 +8,6 @@ import { type Curve, drawCurve, labelledTimes } from "./chart-shape.js";
 
 const height = 200;
 
-/** How a figure is written. */
 export interface ChartLook {
   label: string;
   format(value: number): string;
@@ -22,7 +21,6 @@ interface FigureButtonsProps<Name extends string> {
   onSelect(name: Name): void;
 }
 
-/** The figures of a range; a click draws one. */
 export function FigureButtons<Name extends string>({ figures, selected, onSelect }: FigureButtonsProps<Name>) {
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset brings a form's frame
@@ -163,7 +161,6 @@ function Tip({ curve, look, index, left, width }: TipProps) {
   );
 }
 
-/** The same as a table, for readers who do not see the chart. */
 function HiddenTable({ curve, look }: ChartProps) {
   const rows = curve.times.map((time, at) => ({ time, value: curve.values[at], before: curve.before?.[at] }));
   const columns: Column<(typeof rows)[number]>[] = [

@@ -54,7 +54,6 @@ export function EventParts({ events, limit, ...page }: EventPartsProps) {
   );
 }
 
-/** Filters the page by the selected event. */
 function EventFilter({ name, filters, onFilters }: PageFilters & { name: string }) {
   if (name === otherValue) return null;
   return (

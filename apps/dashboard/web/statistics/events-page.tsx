@@ -12,7 +12,6 @@ import { CustomDates, coverageText, RangeControls, useAddress } from "./range-co
 
 const pollMs = 60_000;
 
-/** All custom events of a site's range, with their properties. */
 export function EventsPage() {
   const [search, setSearch] = useState("");
   const { siteId, address, change, onFilters } = useAddress();

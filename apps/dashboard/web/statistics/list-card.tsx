@@ -84,12 +84,10 @@ function CardContent({ list, stats, address, onFilters }: ContentProps & { list:
   );
 }
 
-/** Where nothing was found. */
 export function placeOf({ filters }: Address): string {
   return filters === "" ? "this range" : "these visits";
 }
 
-/** In the place of a list without values. */
 export function EmptyTable({ label, text }: { label: string; text: string }) {
   return (
     <table class="stat-table" aria-label={label}>

@@ -45,7 +45,6 @@ export function CustomDates({ address, onAddress }: Pick<RangeProps, "address" |
   return <DateRange from={from} to={to} zone="UTC" maxDays={maxDays} onRange={change} />;
 }
 
-/** What the range is compared with. */
 export function CompareControl({ address, onAddress }: Pick<RangeProps, "address" | "onAddress">) {
   const change = (value: string) => onAddress({ ...address, compare: value as Address["compare"] });
   return (

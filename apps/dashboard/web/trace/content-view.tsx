@@ -51,7 +51,6 @@ export function ContentView({ name, text, cutBytes, path }: ContentProps) {
   );
 }
 
-/** The text of a JSON text that is one string. */
 function stringOf(text: string): string | undefined {
   const root = rootOf(text);
   return root?.type === "string" ? textOf(tokenOf(text, root)) : undefined;

@@ -75,7 +75,6 @@ interface FoldProps {
   children(): ComponentChild;
 }
 
-/** A line that opens and closes the lines below it. */
 function Fold({ depth, label, count, isOpenAtFirst, children }: FoldProps) {
   const [isOpen, setOpen] = useState(isOpenAtFirst);
   return (

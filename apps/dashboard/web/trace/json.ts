@@ -49,7 +49,6 @@ function endOfGroup(text: string, start: number): number {
   return -1;
 }
 
-/** The value at an offset; undefined where none is. */
 function valueAt(text: string, offset: number): JsonValue | undefined {
   const start = skipBlanks(text, offset);
   const sign = text[start];

@@ -46,7 +46,6 @@ function zoomToSpan({ selected, extent, isZoomed, lanes, setZoom }: View): void 
   setZoom(isThere || to <= from ? undefined : { from, to });
 }
 
-/** The page's letters. */
 export function takeKey({ key, target }: KeyboardEvent, view: View, commands: Commands): boolean {
   const own: Readonly<Record<string, () => void>> = {
     e: view.nextError,

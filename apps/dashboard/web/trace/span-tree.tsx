@@ -22,7 +22,6 @@ interface TreeProps {
   onHelp(): void;
 }
 
-/** Tree and waterfall as one grid. */
 export function SpanTree({ view, finder, isPartial, onLanePixels, onHelp }: TreeProps) {
   return (
     <div class="panel is-flush span-tree">
@@ -253,7 +252,6 @@ interface RowProps {
   onToggle(node: Node, isOpen: boolean): void;
 }
 
-/** A span in the tree with its bar. */
 const SpanRow = memo((props: RowProps) => {
   const { node, top, lanes, traceEnd, isSelected, isFound, isClosed, onSelect, onToggle } = props;
   const { span, children, depth, mark } = node;

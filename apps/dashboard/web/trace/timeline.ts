@@ -62,7 +62,6 @@ export interface Scale {
   readonly folded: readonly Stretch[];
   /** From 0 to 1 within the range; outside it is below 0 or above 1. */
   at(time: number): number;
-  /** The time at a place from 0 to 1. */
   timeAt(place: number): number;
 }
 

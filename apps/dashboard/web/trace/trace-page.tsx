@@ -110,7 +110,6 @@ function DeleteDialog({ trace, onClose }: { trace: OutlineTrace; onClose(): void
   );
 }
 
-/** A trace with its spans: figures, overview, tree and the selected span. */
 function TraceViewer({ outline }: { outline: Outline & { trace: OutlineTrace } }) {
   const { trace, isPartial } = outline;
   const [lanePixels, setLanePixels] = useState(360);
@@ -192,7 +191,6 @@ const TraceFigures = memo(({ trace, tree, extent }: { trace: OutlineTrace; tree:
   );
 });
 
-/** Where the time went: own time by kind. */
 function OwnTime({ tree, extent }: { tree: Tree; extent: Stretch }) {
   const times = useMemo(() => ownTimeByKind(tree, extent.to), [tree, extent]);
   const total = [...times.values()].reduce((sum, time) => sum + time, 0);

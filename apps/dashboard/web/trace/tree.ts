@@ -1,6 +1,5 @@
 import type { Span } from "./spans.js";
 
-/** A span in its place. */
 export interface Node {
   readonly span: Span;
   /** Its index in the tree's `nodes`. */
@@ -120,7 +119,6 @@ export function rowOf(rows: readonly Node[], { order }: Node): number {
 /** Rows beyond those in sight; they change by so many at once. */
 const blockRows = 8;
 
-/** The rows of a list in sight, with some beyond. */
 export function rowsInSight(scrollTop: number, height: number, rowHeight: number, count: number) {
   const first = Math.floor(scrollTop / rowHeight / blockRows) - 1;
   const last = Math.ceil((scrollTop + height) / rowHeight / blockRows) + 1;

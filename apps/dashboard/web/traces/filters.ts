@@ -4,7 +4,6 @@ import { dayOf, startOfDay } from "../ui/format.js";
 
 /** The filters of the list, as the page's address has them. */
 export interface Filters {
-  /** A part of the name. */
   text: string;
   status: StatusFilter;
   agent: string;
@@ -22,7 +21,6 @@ export type RangeFilter = keyof typeof ranges | "custom" | "";
 
 const hourMs = 3_600_000;
 
-/** Ranges up to now, in milliseconds. */
 export const ranges = {
   "1h": { ms: hourMs, label: "Last hour" },
   "24h": { ms: 24 * hourMs, label: "Last 24 hours" },
@@ -111,7 +109,6 @@ function timesOf({ range, from, to }: Filters, now: Date): { from?: string; to?:
 
 interface ActiveFilter {
   label: string;
-  /** The filters without it. */
   without: Filters;
 }
 

@@ -9,7 +9,6 @@ function compareRows(a: TraceRow, b: TraceRow): number {
   return a.id < b.id ? 1 : -1;
 }
 
-/** Adds a later page. A row that is there already stays once. */
 export function appendRows(rows: readonly TraceRow[], page: readonly TraceRow[]): TraceRow[] {
   const known = new Set(rows.map(({ id }) => id));
   return [...rows, ...page.filter(({ id }) => !known.has(id))];

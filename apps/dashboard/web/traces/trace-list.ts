@@ -24,7 +24,6 @@ export interface TraceListState {
 
 export interface TraceListDeps {
   get<T>(path: string): Promise<T>;
-  /** The path of a page of the list. */
   pathOf(cursor: string | undefined): string;
   /** Whether a new trace belongs to the list by itself; otherwise the first page tells. */
   takesAll: boolean;

@@ -133,7 +133,6 @@ function LimitLine({ usage: { traces, bytes } }: { usage: Usage }) {
 interface Drop {
   label: string;
   without: Filters;
-  /** Traces on the first page without this filter. */
   found: number;
   hasMore: boolean;
 }
@@ -167,7 +166,6 @@ function NoMatch({ filters }: { filters: Filters }) {
   );
 }
 
-/** Reads a first page without each filter. */
 async function findBest(filters: Filters, signal: AbortSignal): Promise<Drop | undefined> {
   const drops = await Promise.all(
     activeFilters(filters).map(async ({ label, without }): Promise<Drop> => {

@@ -12,7 +12,6 @@ import { groupByDay, isFailed } from "./rows.js";
 interface TracesTableProps {
   rows: readonly TraceRow[];
   now: Date;
-  /** Days that the plan keeps traces. */
   retentionDays: number | undefined;
   body: RefObject<HTMLDivElement | null>;
 }

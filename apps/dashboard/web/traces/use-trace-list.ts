@@ -16,7 +16,6 @@ const [pageRows, wayBackRows] = [50, 200];
 
 const kept = createKeptLists(() => sessionStorage);
 
-/** A list in the page. */
 interface Shown {
   key: string;
   list: ReturnType<typeof createTraceList>;
@@ -103,7 +102,6 @@ function useKeptPlace(shown: Shown, table: { current: HTMLElement | null }): voi
 /** After one of them a person wants to be elsewhere. */
 const acts = ["wheel", "touchmove", "keydown", "pointerdown"];
 
-/** The first row that begins in the window. */
 function rowInSight(table: HTMLElement | null): Pick<Place, "id" | "top"> {
   const rows = table?.getElementsByClassName("trace-row") ?? [];
   const topOf = (at: number) => rows[at]?.getBoundingClientRect().top ?? 0;

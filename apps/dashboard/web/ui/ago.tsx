@@ -4,17 +4,14 @@ interface MomentProps {
   iso: string;
 }
 
-/** How long ago a moment is. */
 export function Ago({ iso, now = new Date() }: MomentProps & { now?: Date }) {
   return <Time iso={iso} text={formatAgo(iso, now)} />;
 }
 
-/** A moment to the second. */
 export function Moment({ iso }: MomentProps) {
   return <Time iso={iso} text={formatMoment(iso)} />;
 }
 
-/** The day of a moment. */
 export function MomentDay({ iso }: MomentProps) {
   return <Time iso={iso} text={formatMomentDay(iso)} />;
 }

@@ -1,3 +1,2 @@
-/** The classes that apply, for `class`. */
 export const classNames = (...names: readonly (string | false | undefined)[]) =>
   names.filter(Boolean).join(" ") || undefined;

@@ -16,7 +16,6 @@ interface CopyButtonProps {
   onCopy?(): void;
 }
 
-/** Copies a text, and says so for two seconds. */
 export function CopyButton({ text, label = "Copy", look, onCopy }: CopyButtonProps) {
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {
@@ -85,7 +84,6 @@ interface SecretProps {
   /** Said before it closes uncopied. */
   warning: string;
   onClose(): void;
-  /** Texts to copy in its place. */
   others?: ComponentChildren;
   children?: ComponentChildren;
 }

@@ -2,10 +2,8 @@ import { useEffect, useState } from "preact/hooks";
 import { rangeProblem } from "./day-range.js";
 
 interface DateRangeProps {
-  /** The days of the page, both included. */
   from: string;
   to: string;
-  /** The zone of the days. */
   zone: string;
   maxDays?: number;
   onRange(from: string, to: string): void;

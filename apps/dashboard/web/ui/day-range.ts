@@ -15,7 +15,6 @@ export function rangeProblem(from: string, to: string, maxDays = Number.POSITIVE
   return days > maxDays ? `At most ${maxDays} days` : undefined;
 }
 
-/** The day so many days later. */
 export function addDays(day: string, days: number): string {
   return new Date(Date.parse(day) + days * dayMs).toISOString().slice(0, 10);
 }

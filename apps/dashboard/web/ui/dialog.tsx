@@ -63,7 +63,6 @@ interface DialogButtonProps extends ButtonProps {
   dialog(close: () => void): ComponentChildren;
 }
 
-/** A button that opens a dialog. */
 export function DialogButton({ dialog, ...button }: DialogButtonProps) {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -77,7 +76,6 @@ export function DialogButton({ dialog, ...button }: DialogButtonProps) {
 interface ConfirmProps extends ActionOptions<unknown> {
   title: string;
   verb: string;
-  /** Whether it may begin. */
   isReady?: boolean;
   work(): Promise<unknown>;
   onClose(): void;

@@ -46,7 +46,6 @@ interface TextFieldProps extends FieldProps {
   value: string;
   onValue(value: string): void;
   type?: "text" | "email" | "password" | "number";
-  /** For password managers. */
   autocomplete?: "name" | "username" | "email" | "current-password" | "new-password" | "off";
   name?: string;
   placeholder?: string;
@@ -174,7 +173,7 @@ interface FormOptions<Values, Output> extends ActionOptions<Output> {
   refusalAt?: keyof Values;
 }
 
-export type FormState<Values, Output> = ReturnType<typeof useForm<Values, Output>>;
+type FormState<Values, Output> = ReturnType<typeof useForm<Values, Output>>;
 
 /** A form: its values by name, what the control of each takes, and the write that sends them. */
 export function useForm<Values, Output = unknown>(
@@ -203,7 +202,6 @@ interface NameFormProps {
   autocomplete?: "name" | "off";
 }
 
-/** Changes the name of a person, an account or a site. */
 export function NameForm({ label = "Name", path, name, invalidates, autocomplete = "off", ...rest }: NameFormProps) {
   const options = { invalidates, says: "Saved", refusalAt: "name" } as const;
   const form = useForm({ name }, (body) => api.patch(path, body), options);

@@ -4,7 +4,6 @@ import { queryOf } from "../data/paths.js";
 import { hasAnswer, useQuery } from "../data/query.js";
 import { Segmented } from "./segmented.js";
 
-/** The agent that a list is of, or any. */
 export function AgentSelect({ agent, onAgent }: { agent: string; onAgent(agent: string): void }) {
   // The rows come first.
   const { data } = useQuery<AgentNames>(hasAnswer.value ? "/traces/agents" : undefined, { staleMs: 30_000 });
@@ -46,7 +45,6 @@ export function useRecentDays(choices: readonly string[]) {
   };
 }
 
-/** The beginning of the first of so many UTC days. */
 function firstOf(days: number): string {
   const today = Math.floor(Date.now() / dayMs);
   return new Date((today - days + 1) * dayMs).toISOString();

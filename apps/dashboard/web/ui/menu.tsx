@@ -8,7 +8,6 @@ interface MenuProps {
   icon?: IconName;
   isIconOnly?: boolean;
   look?: "quiet";
-  /** Of {@link MenuItem}. */
   children: ComponentChildren;
 }
 
@@ -91,7 +90,6 @@ function nextIndex(key: string, at: number, items: readonly HTMLElement[]): numb
 }
 
 interface MenuItemProps {
-  /** Leads to a page. */
   href?: string;
   /** Whether it holds, for one of several of which one does. */
   isChecked?: boolean;

@@ -139,7 +139,6 @@ export function ErrorNote({ error, onRetry }: { error: ApiError; onRetry?: () =>
 
 interface LoadedProps<Data> {
   of: QueryState<Data>;
-  /** Grey bars while it loads. */
   rows?: number;
   children(data: Data): ComponentChildren;
 }
@@ -166,7 +165,6 @@ export function Banner({
   );
 }
 
-/** Why a write failed. */
 export function ActionError({ of: { error } }: { of: { error: ApiError | undefined } }) {
   return error ? <Banner tone="error">{error.message}</Banner> : null;
 }

@@ -9,7 +9,6 @@ function read(key: string): string | undefined {
   }
 }
 
-/** Keeps a text for the next visit. */
 function keep(key: string, text: string): void {
   try {
     localStorage.setItem(key, text);
@@ -44,7 +43,6 @@ export function setZone(chosen: Zone): void {
 /** `Asia/Tokyo` */
 export const browserZone = () => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-/** The name of the zone in which pages show moments. */
 export const zoneName = () => (zone.value === "UTC" ? "UTC" : browserZone());
 
 /** The site whose statistics were looked at last: the menu's "Statistics" leads there. */

@@ -11,7 +11,6 @@ interface TabsProps<Id extends string> {
   tabs: readonly Tab<Id>[];
   selected: Id;
   onSelect(id: Id): void;
-  /** The selected tab's content. */
   children: ComponentChildren;
 }
 
