@@ -97,7 +97,6 @@ export function lockAccount(database: Queryable, id: string): Promise<{ slot: st
   return probe<{ slot: string }>(database, "SELECT slot FROM account WHERE id = $1 FOR NO KEY UPDATE", id);
 }
 
-/** The slot of an account. @throws AccountError `unknown_account` */
 export async function readSlot(database: Queryable, id: string): Promise<string> {
   return (await probe<{ slot: string }>(database, "SELECT slot FROM account WHERE id = $1", id)).slot;
 }
@@ -127,7 +126,6 @@ export async function readPlanUsage(pool: pg.Pool, accountId: string, now: Date)
 
 export type Usage = Awaited<ReturnType<typeof readUsage>>;
 
-/** The same for the command line. @throws AccountError `unknown_account` */
 export async function readUsage(pool: pg.Pool, accountId: string, now: Date) {
   const { email } = await findPlan(pool, accountId);
   const { plan, month, traces, bytes, agents } = await readPlanUsage(pool, accountId, now);
@@ -172,7 +170,6 @@ export async function countOwned(pool: pg.Pool, accountId: string) {
   return { sites, keys, goals, funnels, ...counted };
 }
 
-/** Counts a site's goals and funnels, to warn before an erasure. */
 export async function countOwnedBySite(pool: pg.Pool, siteId: string) {
   const { rows } = await pool.query<Record<"goals" | "funnels", number>>(countOwnedBySiteSql, [siteId]);
   return rows[0] ?? { goals: 0, funnels: 0 };

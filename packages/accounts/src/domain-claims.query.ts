@@ -22,11 +22,7 @@ const countSitesSql = `
   SELECT count(*)::int AS sites FROM site
   WHERE domain IN ($1, 'www.' || $1) AND (account_id = $2 OR is_proven) AND id IS DISTINCT FROM $3::uuid`;
 
-/**
- * Claims a domain for an account's site. Its other writers wait until the transaction ends, so `createSite`'s rules hold exactly.
- * @returns `isProven`: the site gets the domain's events; `sites`: the number of other sites with it
- * @throws AccountError `domain_taken`, `domain_full`
- */
+/** Other writers of the domain wait until the transaction ends. @throws AccountError `domain_taken`, `domain_full` */
 export async function takeDomain(
   transaction: pg.ClientBase,
   { accountId, domain, siteId }: DomainOf,
@@ -84,7 +80,6 @@ export async function moveDomain(
 export interface DomainConflict {
   id: string;
   domain: string;
-  /** Older sites with the same domain. */
   older: number;
   /** Another account has a site with the domain, with or without `www.`. */
   isShared: boolean;

@@ -82,7 +82,6 @@ export interface EraseControl {
   onProgress?(table: string, rows: number): void;
 }
 
-/** Rows by table. */
 export type Erased = Record<string, number>;
 
 async function eraseRows(

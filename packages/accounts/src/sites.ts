@@ -19,7 +19,6 @@ export interface Site {
   name: string;
 }
 
-/** A site of the account; an operator names no account. */
 interface SiteReference {
   siteId: string;
   accountId?: string;
@@ -30,12 +29,8 @@ export const maxSitesPerAccount = 200;
 const uuid = createUuidV7();
 
 /**
- * Creates a site. A domain belongs to the first account that has a site for it, and has at most ten sites.
- * While a second account asks for a domain that nobody has proven, it delivers to none.
- * @param input `whenTaken` is for a domain of another account; refused by default
- * @returns the site, the number of sites the domain had before, and whether the site gets its events
- * @throws AccountError `unknown_account`, `invalid_name`, `invalid_domain`, `domain_taken`, `domain_full`, `too_many_sites`,
- *   `too_many_unproven`
+ * Creates a site. A domain belongs to the first account that has a site for it, and has at most ten sites. While a second
+ * account asks for a domain that nobody has proven, it delivers to none; `whenTaken` refuses one by default.
  */
 export async function createSite(
   pool: pg.Pool,
@@ -110,7 +105,6 @@ export async function deleteSite(transaction: pg.ClientBase, reference: SiteRefe
 /**
  * Gives a site its domain's events, by a proof or by the operator's word; the domain of nobody needs none.
  * @returns the site, and the accounts with sites of the domain that wait from now on
- * @throws AccountError `unknown_site`
  */
 export async function claimSite(
   transaction: pg.ClientBase,
@@ -180,7 +174,6 @@ function isDomain(host: string, text: string): boolean {
 /**
  * Shares a site's statistics by a key of its account. The key ends with the site, at `expiresAt` where it has one, or when it
  * is revoked. Only this answer has the key.
- * @throws AccountError `unknown_site`, `invalid_name`, `too_many_keys`
  */
 export function shareSite(
   pool: pg.Pool,
@@ -194,7 +187,6 @@ export function shareSite(
   });
 }
 
-/** A site with the state of its domain and of its visits. */
 export interface SiteState extends Site {
   createdAt: Date;
   /** False while another account has the domain, or asks for it and nobody has proven it: the site gets no events. */

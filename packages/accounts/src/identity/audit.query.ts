@@ -2,7 +2,6 @@ import { createUuidV7, type Queryable } from "@waymark/database";
 import type pg from "pg";
 import type { Role } from "./sessions/session.query.js";
 
-/** What is recorded of an account. The team page has a sentence for each. */
 type AuditAction =
   | "key_created"
   | "key_revoked"

@@ -8,7 +8,6 @@ export function createToken(): string {
   return randomBytes(tokenBytes).toString("base64url");
 }
 
-/** Whether a text has the form of a token, without a look-up. */
 export function isToken(text: string): boolean {
   return /^[\w-]{43}$/.test(text);
 }

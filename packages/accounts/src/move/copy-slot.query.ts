@@ -5,7 +5,6 @@ import { from as copyFrom, to as copyTo } from "pg-copy-streams";
 import { findMovedTables, type MovedTable, MoveError, type SlotMove, setPhase } from "./slot-move.query.js";
 
 export interface CopyOptions {
-  /** Called before each table. */
   onProgress(table: string): void;
   signal: AbortSignal;
 }
@@ -16,10 +15,7 @@ const raiseSequenceSql = `
 
 /**
  * Copies all rows of a slot's accounts in one transaction of the target, so that it has all or none, and compares their number
- * and a sum of their hashes. Reads each row three times. The target notes the slot as `arriving`.
- * @param move of the source, whose slot nobody changes any more
- * @returns the rows of each table
- * @throws MoveError where the two sides differ; the signal's reason
+ * and a sum of their hashes. Reads each row three times. The target notes the slot as `arriving`. @throws MoveError
  */
 export async function copySlot(
   source: pg.Pool,
@@ -83,7 +79,6 @@ async function compareRows(reader: pg.ClientBase, writer: pg.ClientBase, { table
 }
 
 interface TableCopy {
-  /** The rows to read. */
   select: string;
   /** The table to write, quoted for SQL, with its columns in the order of the rows. */
   into: string;
@@ -94,7 +89,6 @@ interface TableCopy {
 /**
  * Copies rows from one database into another, a piece at a time. Both sides need `backupSession`. An error or the signal in the
  * middle breaks both connections, whose transactions the servers then roll back.
- * @returns the number of rows
  */
 async function copyTable(
   source: pg.ClientBase,

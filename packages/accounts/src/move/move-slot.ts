@@ -14,11 +14,9 @@ import {
 
 const uuid = createUuidV7();
 
-/** The two databases of a move, by their owners' connections. */
 export interface Cells {
   source: pg.Pool;
   target: pg.Pool;
-  /** Their hosts and names. */
   names: { source: string; target: string };
 }
 
@@ -40,9 +38,7 @@ async function findOwnMove({ source, names }: Cells, slot: string): Promise<Slot
 /**
  * Moves a slot's accounts with all they own into another cell's database. First the source refuses their changes; then one
  * transaction copies and compares everything; then the source refuses their requests, and the target takes them. A call after
- * an interruption goes on from there, and so does one after the end.
- * @returns the rows of each table; none where an earlier call copied them
- * @throws MoveError with a sentence where the move cannot begin or go on
+ * an interruption goes on from there, and so does one after the end. @throws MoveError with a sentence
  */
 export async function moveSlot(cells: Cells, slot: string, options: CopyOptions): Promise<Record<string, number>> {
   const { source, target, names } = cells;
@@ -67,11 +63,7 @@ export async function moveSlot(cells: Cells, slot: string, options: CopyOptions)
   return rows;
 }
 
-/**
- * Removes the source's rows of a moved slot.
- * @param control with `isConfirmed` accounts may be missing in the target: their owners removed them there
- * @throws MoveError before the slot has moved
- */
+/** Removes the source's rows of a moved slot. Confirmed, accounts may be missing in the target. @throws MoveError */
 export async function finishMove(
   cells: Cells,
   slot: string,
@@ -90,11 +82,7 @@ export async function finishMove(
   return erased;
 }
 
-/**
- * Takes a move back that has not come to its end.
- * @returns what it removed in the target
- * @throws MoveError once the target takes the slot's requests
- */
+/** Takes back a move before its end, and returns what it removed in the target. @throws MoveError afterwards */
 export async function undoMove(cells: Cells, slot: string, control: EraseControl): Promise<Erased> {
   const { source, target } = cells;
   const move = await findOwnMove(cells, slot);
@@ -155,7 +143,6 @@ async function identify(pool: pg.Pool) {
   return rows[0];
 }
 
-/** @throws MoveError with what is wrong between the two databases */
 async function checkDatabases(source: pg.Pool, target: pg.Pool): Promise<void> {
   const [from, to] = await Promise.all([identify(source), identify(target)]);
   if (from.identity === to.identity) throw new MoveError("--to is the database that the slot is in.");

@@ -21,7 +21,6 @@ export interface SlotMove {
 
 const columns = "slot, id, phase, other";
 
-/** The moves that a database takes part in. */
 export async function readMoves(pool: pg.Pool): Promise<SlotMove[]> {
   const { rows } = await pool.query<SlotMove>(`SELECT ${columns} FROM slot_move ORDER BY slot`);
   return rows;
@@ -45,8 +44,7 @@ export async function forgetMove(pool: pg.Pool, slot: string): Promise<void> {
 
 /**
  * Refuses all further changes of the slot's rows, also by statements that a service sends without knowing of the move. Each
- * trigger waits until the writers at work have ended, in short attempts. Returns once all earlier changes are committed.
- * @throws MoveError where writers hold a table for a minute
+ * trigger waits for the writers at work, in short attempts. @throws MoveError where writers hold a table for a minute
  */
 export async function addTriggers(pool: pg.Pool): Promise<void> {
   for (const { table, triggerArguments } of await withConnection(pool, findMovedTables)) {
@@ -60,7 +58,6 @@ export async function addTriggers(pool: pg.Pool): Promise<void> {
   }
 }
 
-/** @throws MoveError as {@link addTriggers} */
 export async function dropTriggers(pool: pg.Pool): Promise<void> {
   const { rows } = await pool.query<{ table: string }>(
     `SELECT c.relname AS table FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid

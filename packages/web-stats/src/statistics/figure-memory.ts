@@ -52,7 +52,6 @@ export function createFigureMemory({ pool, maxKept }: { pool: pg.Pool; maxKept: 
   }
 
   return {
-    /** Answers as `readFigures` does, without reading unchanged days again. */
     async read(query: FiguresQuery): Promise<FigureRow[]> {
       const { siteId, first, last, totalsFrom, withHours } = query;
       const totals = await readDayTotals(pool, { siteId, first: totalsFrom, last });

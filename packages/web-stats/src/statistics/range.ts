@@ -176,14 +176,12 @@ function namesParameter<Name extends string>(
   );
 }
 
-/** `?lists=` */
 export const listsParameter = namesParameter(listNames, {
   of: "lists",
   examples: [["browsers", "entryPages"]],
   description: `Extension: further lists, separated by commas: ${furtherNames.join(", ")}. With \`Accept: text/csv\` exactly one list, also from ${contractNames.join(", ")}`,
 });
 
-/** `?metrics=` */
 export const metricsParameter = namesParameter(askedNames, {
   of: "metrics",
   examples: [["visits", "bounceRate"]],

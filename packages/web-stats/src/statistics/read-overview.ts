@@ -76,7 +76,6 @@ const minuteMs = 60_000;
 
 interface Source {
   days(days: Days): Promise<DayPoint[]>;
-  /** The hours of a day up to a moment. */
   hours(day: DayPoint, until: Date): Promise<PointSums[]>;
   /** The figures of a day before a whole minute of it. */
   until(day: DayPoint, until: Date): Promise<Sums>;

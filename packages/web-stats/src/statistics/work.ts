@@ -20,19 +20,13 @@ const timeoutMs = 15_000;
 /** Some five seconds of a processor. */
 const maxLooked = 2_000_000_000;
 
-/**
- * Work of one request over texts and rows that clients made, in slices. Between two slices all other requests have their turn.
- * @param maxCharacters that its filters and goals look through
- */
+/** Work of a request over texts and rows of clients, in slices. Between two all other requests have their turn. */
 export function createWork({ owner, turn }: WorkOptions, maxCharacters = maxLooked) {
   const started = performance.now();
   let sliceEnd = started + sliceMs;
   let steps = stepsPerReading;
   let characters = maxCharacters;
-  /**
-   * Counts steps of some nanoseconds, such as rows or characters.
-   * @returns whether the slice is over, so that `rest` must come next
-   */
+  /** Counts steps of some nanoseconds, as rows or characters; whether the slice is over and `rest` comes next. */
   function spend(spent: number): boolean {
     steps -= spent;
     if (steps > 0) return false;

@@ -11,7 +11,6 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** How long links live, unless a caller says otherwise. */
 const linkLifeMs = {
   verify: dayMs,
   reset: hourMs,
@@ -87,7 +86,6 @@ export async function findLink(pool: pg.Pool, token: string, now: Date): Promise
 const takeLinkSql =
   "UPDATE one_time_link SET used_at = $2 WHERE hash = $1 AND used_at IS NULL AND expires_at > $2 RETURNING id";
 
-/** @returns whether the link worked until now */
 export async function takeLink(client: pg.ClientBase, token: string, now: Date): Promise<boolean> {
   const { rowCount } = await client.query(takeLinkSql, [hashToken(token), now]);
   return rowCount === 1;
@@ -154,10 +152,7 @@ const findPersonSql = `
   WHERE m.account_id = $1 AND CASE WHEN $2::text IS NULL THEN m.role = 'owner' ELSE p.email = $2 END
   ORDER BY m.created_at, p.id LIMIT 1`;
 
-/**
- * Makes a link that signs in once, after a click on its page. An account without people gets an owner.
- * @returns undefined where the account has people, and none has the address
- */
+/** It signs in once, after a click. An account without people gets an owner; undefined without the address. */
 export async function createSignInLink({ pool, account, dashboardUrl, ...options }: SignInLinkOptions) {
   return withTransaction(pool, async (client) => {
     // Two commands at once must not make two owners.

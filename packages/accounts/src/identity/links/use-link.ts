@@ -24,7 +24,6 @@ export type LinkInfo = Awaited<ReturnType<typeof readLink>>;
 
 interface LinkDeps {
   pool: pg.Pool;
-  /** @throws AppError 404 where the channel is gone */
   confirmChannel(client: pg.ClientBase, channel: { accountId: string; channelId: string }): Promise<unknown>;
   passwords: Passwords;
   /** Of the cell; all by default. */
@@ -71,10 +70,7 @@ interface LinkInput extends LinkReference {
 
 /**
  * Uses a link up and signs its person in, in one transaction; a known person's invitation only adds the account to their
- * session. Missing input leaves the link as it is.
- * @returns a session's token unless none begins
- * @throws AppError 410 for a used, expired or unknown link; 401 for a known person's invitation before the sign-in; 400 for
- * missing or bad input; 409 `account_taken`
+ * session. Missing input leaves the link as it is. @throws AppError 410, 401, 400, or 409 `account_taken`
  */
 export async function useLink(
   deps: LinkDeps,

@@ -17,7 +17,6 @@ export type Passwords = ReturnType<typeof createPasswords>;
  * Hashes and checks passwords, a few at once, in turns between networks. A network with a right password has places apart.
  * Both throw AppError: 429 while too many of the network wait, 503 while too many of all do. A stored password carries its
  * parameters, so the cost can rise later.
- * @param cost cheaper in tests
  */
 export function createPasswords({ refusals, cost = defaultCost }: { refusals: Refusals; cost?: typeof defaultCost }) {
   const waits = { owner: "network", maxWaiting: 40, maxWaitingPerOwner: 4, maxWaitMs: 10_000 };

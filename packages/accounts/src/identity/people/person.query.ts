@@ -50,7 +50,6 @@ const setPasswordSql = `
   INSERT INTO credential (id, person_id, provider, subject, password) VALUES ($1, $2, 'credential', $3, $4)
   ON CONFLICT (person_id, provider) DO UPDATE SET password = EXCLUDED.password, updated_at = now()`;
 
-/** @param hash of `Passwords` */
 export async function setPassword(client: Queryable, personId: string, hash: string): Promise<void> {
   await client.query(setPasswordSql, [uuid(), personId, personId, hash]);
 }
@@ -66,7 +65,6 @@ export async function changePassword(client: Queryable, personId: string, hash: 
   await client.query(dropLinksSql, [personId]);
 }
 
-/** The hash of the person's password; undefined without one. */
 export async function readPassword(client: Queryable, personId: string): Promise<string | undefined> {
   const sql = "SELECT password FROM credential WHERE person_id = $1 AND provider = 'credential'";
   const { rows } = await client.query<{ password: string | null }>(sql, [personId]);
@@ -78,7 +76,6 @@ const joinAccountSql = `
   INSERT INTO membership (account_id, person_id, role) VALUES ($1, $2, $3)
   ON CONFLICT (account_id, person_id) DO NOTHING`;
 
-/** @returns whether the person is new in the account */
 export async function joinAccount(
   client: Queryable,
   { accountId, personId, role }: { accountId: string; personId: string; role: Role },
@@ -101,7 +98,6 @@ const homeAccountSql = `
   ) AS seen ON true
   WHERE m.person_id = $1 ORDER BY seen.at DESC NULLS LAST, m.created_at, m.account_id LIMIT 1`;
 
-/** @returns undefined for a person without an account */
 export async function homeAccountOf(client: Queryable, personId: string): Promise<string | undefined> {
   const { rows } = await client.query<{ id: string }>(homeAccountSql, [personId]);
   return rows[0]?.id;

@@ -42,7 +42,6 @@ const listInvitationsSql = `
   WHERE account_id = $1 AND purpose = 'invite' AND used_at IS NULL AND expires_at > $2
   ORDER BY created_at DESC, id DESC LIMIT ${maxPeople}`;
 
-/** The account's invitations that still work, latest first. */
 export async function listInvitations(pool: pg.Pool, accountId: string, now: Date): Promise<WaitingInvitation[]> {
   const { rows } = await pool.query<WaitingInvitation>(listInvitationsSql, [accountId, now]);
   return rows;
@@ -52,7 +51,6 @@ export async function listInvitations(pool: pg.Pool, accountId: string, now: Dat
 const dropInvitationsSql =
   "DELETE FROM one_time_link WHERE account_id = $1 AND purpose = 'invite' AND used_at IS NULL AND";
 
-/** Takes an invitation back. @returns whether there was one */
 export async function dropInvitation(pool: pg.Pool, accountId: string, id: string): Promise<boolean> {
   const { rowCount } = await pool.query(`${dropInvitationsSql} id = $2`, [accountId, id]);
   return rowCount === 1;
@@ -97,11 +95,7 @@ export async function changeRole(pool: pg.Pool, change: Change & { role: Role })
   });
 }
 
-/**
- * Removes a person from the account; a person without another one is gone.
- * @param client in a transaction
- * @throws AppError 404, 409 `last_owner`
- */
+/** In a transaction; a person without another account is gone. @throws AppError 404, 409 `last_owner` */
 export async function removePerson(client: pg.ClientBase, change: Change): Promise<void> {
   const { accountId, personId, actorId } = change;
   const { email } = await lockPerson(client, change, true);

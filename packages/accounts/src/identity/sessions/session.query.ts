@@ -39,7 +39,6 @@ const extendSessionSql = `
   UPDATE session SET seen_at = $2, expires_at = LEAST($3::timestamptz, created_at + $4 * interval '1 millisecond')
   WHERE id = $1 AND seen_at < $2`;
 
-/** Notes that a session is in use, once an hour. */
 export async function keepSession(pool: pg.Pool, session: StoredSession, now: Date): Promise<void> {
   if (now.getTime() - session.seenAt.getTime() < seenEveryMs) return;
   const expiresAt = new Date(now.getTime() + idleMs);
@@ -94,14 +93,12 @@ interface SessionReference {
   personId: string;
 }
 
-/** Ends one session of a person. @returns whether there was one */
 export async function endSession(client: Queryable, { sessionId, personId }: SessionReference): Promise<boolean> {
   const sql = "DELETE FROM session WHERE id = $1 AND person_id = $2";
   const { rowCount } = await client.query(sql, [sessionId, personId]);
   return rowCount === 1;
 }
 
-/** Ends the session of a token: a browser that signs in again. */
 export async function endSessionOfToken(client: Queryable, token: string): Promise<void> {
   await client.query("DELETE FROM session WHERE token = $1", [storedToken(token)]);
 }
@@ -129,7 +126,6 @@ const switchAccountSql = `
   WHERE s.id = $1 AND s.person_id = $2
     AND EXISTS (SELECT FROM membership m WHERE m.account_id = $3 AND m.person_id = $2)`;
 
-/** @returns false where the person is not in the account */
 export async function switchAccount(
   client: Queryable,
   { sessionId, personId, accountId }: SessionReference & { accountId: string },

@@ -14,7 +14,6 @@ export type SessionCache = ReturnType<typeof createSessions>;
 interface SessionsOptions {
   url: URL;
   pool: pg.Pool;
-  /** For the listener's own connection. */
   connectionString: string;
   /** Addresses, in lower case, of people who run this installation. */
   operators: readonly string[];

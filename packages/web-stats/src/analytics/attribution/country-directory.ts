@@ -17,11 +17,7 @@ type CountryRecord = Response & { country_code?: unknown; country?: { iso_code?:
 /** Visitors send several events, and a look-up takes longer than this cache. */
 const maxCachedAddresses = 10_000;
 
-/**
- * Opens a country database in MaxMind's format and reads it into memory.
- * @param file undefined for Waymark's own
- * @throws the error of reading the file
- */
+/** Reads a country database in MaxMind's format into memory; Waymark's own without a file. */
 export async function openCountryDirectory(file: string | undefined): Promise<CountryDirectory> {
   const own = "@ip-location-db/geo-whois-asn-country-mmdb/geo-whois-asn-country.mmdb";
   const path = file ?? createRequire(import.meta.url).resolve(own);

@@ -120,7 +120,6 @@ function readWebAddress(text: string): Referrer | undefined {
   return { host, path: url.pathname, stored };
 }
 
-/** In lower case, without a final dot and `www.`. */
 function bareHost(host: string): string {
   const lower = host.toLowerCase().replace(/\.+$/, "");
   return /^www\..*\./.test(lower) ? lower.slice(4) : lower;
@@ -260,10 +259,7 @@ export function createSourceClassifier(options: SourceClassifierOptions) {
     return known.origin && isWithin(known.origin.text, own) ? noReferrer : known;
   };
 
-  /**
-   * @param referrer as the client sent it; null for none
-   * @param query of the visited URL, with or without `?`; null for none
-   */
+  /** @param referrer as the client sent it; `query` is of the visited URL, with or without `?`; null for none */
   return (referrer: string | null, query: string | null): Classification => {
     const { origin: referred, stored, untagged } = referrer === null ? noReferrer : recall(referrer);
     const tags = readTags(query);

@@ -1,7 +1,5 @@
-/** The forms of lines that an import reads. */
 export const formatNames = ["ndjson", "combined", "common", "caddy-json", "nginx-json", "cloudfront"] as const;
 
-/** Other tools whose exports of events an import reads. */
 export const exportNames = ["umami", "goatcounter"] as const;
 
 export type FormatName = (typeof formatNames)[number] | (typeof exportNames)[number];
@@ -53,10 +51,7 @@ function closingQuote(text: string, from: number): number {
   return -1;
 }
 
-/**
- * Makes the reader of a CSV file whose first record names the columns.
- * @param required columns without which the file is of another kind
- */
+/** Reads a CSV file whose first record names the columns; without the required ones it is of another kind. */
 export function openCsv(
   required: readonly string[],
   read: (record: CsvRecord) => Reading,

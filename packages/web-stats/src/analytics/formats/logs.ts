@@ -1,7 +1,6 @@
 import { Buffer } from "node:buffer";
 import type { LineReader, Reading } from "./format.js";
 
-/** A request as a web server's log tells it. */
 interface LogRequest {
   /** ISO 8601 with `Z` or an offset. */
   readonly ts: string;

@@ -3,17 +3,14 @@ import { openGoatCounterExport, openUmamiExport } from "./exports.js";
 import { exportNames, type FormatName, formatNames, type LineReader, type Reading } from "./format.js";
 import { openCloudFrontLog, readCaddyLine, readCombinedLine, readCommonLine, readNginxLine } from "./logs.js";
 
-/** Makes the reader of one file. */
 export function openFormat(name: FormatName): LineReader {
   return makers[name]();
 }
 
-/** Whether the format is of a web server's log, of which not every line is a page view. */
 export function isLog(name: FormatName): boolean {
   return name !== "ndjson" && formatNames.some((each) => each === name);
 }
 
-/** Whether a record of the format may take several lines. */
 export function isCsv(name: FormatName): boolean {
   return exportNames.some((each) => each === name);
 }

@@ -3,7 +3,6 @@ import { cutToBytes } from "../attribution/source-classifier.js";
 import { browserName, countryCode, deviceName, systemName } from "./exports.js";
 import type { CsvRecord } from "./format.js";
 
-/** Plausible's figures of a value. */
 interface DayCounts {
   readonly visitors: number;
   readonly pageviews: number;
@@ -78,7 +77,6 @@ export function plausibleTable(file: string): PlausibleTable | undefined {
   return name === undefined || !Object.hasOwn(tables, name) ? undefined : tables[name];
 }
 
-/** A day of the export, `YYYY-MM-DD`, or undefined. */
 export function readDay(text: string | undefined): string | undefined {
   if (!text || !/^\d{4}-\d\d-\d\d$/.test(text) || text < "1970") return undefined;
   const date = new Date(`${text}T00:00:00Z`);

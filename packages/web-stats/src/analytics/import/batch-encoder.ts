@@ -68,15 +68,11 @@ function isSalted({ visitor, ip, userAgent }: ImportLine): boolean {
   return visitor === null && (ip !== null || userAgent !== null);
 }
 
-/** The UTC day of a line, `YYYY-MM-DD`. */
 function dayOf({ at }: ImportLine): string {
   return at.slice(0, 10);
 }
 
-/**
- * Makes the function that names the visitor of a line, which remembers those of a batch: each has several lines.
- * @param salts of the days of lines that are `isSalted`
- */
+/** Names the visitor of a line, by the salts of days of salted ones, and remembers those of a batch. */
 function createVisitorOf(siteId: string, salts: Salts): (line: ImportLine) => string | null {
   const days = new Map<string, Map<string, string>>();
   let day = "none";
@@ -108,7 +104,6 @@ function ofClient(line: ImportLine, siteId: string, salt: Buffer | undefined): s
 
 interface BatchOptions {
   readonly siteId: string;
-  /** The most lines. */
   readonly maxLines: number;
   /** The first day that takes events; null for any. */
   readonly horizon: string | null;
@@ -202,7 +197,6 @@ export class BatchEncoder {
     this.lines.push(number);
   }
 
-  /** Ends the batch. */
   async finish(): Promise<EncodedBatch> {
     const { occurrences } = this.options;
     const earlier = await occurrences.readEarlier(this.unsure.map(({ ids }) => ids.first));

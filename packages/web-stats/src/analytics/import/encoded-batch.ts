@@ -42,7 +42,6 @@ export interface EncodedBatch {
   readonly early: readonly number[];
 }
 
-/** Events with their lines, and with their rows for COPY. */
 export interface Batch {
   readonly events: readonly SiteEvent[];
   readonly lines: Float64Array;
@@ -107,7 +106,6 @@ export function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer
  * browser.
  */
 export interface LineId {
-  /** Of the first occurrence. */
   readonly first: string;
   /** Of the nth occurrence of identical lines, from 1. */
   nth(occurrence: number): string;

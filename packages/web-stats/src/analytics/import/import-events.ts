@@ -61,7 +61,6 @@ const threadFile = new URL("./reader-thread.js", import.meta.url);
 /**
  * Runs the reader of an import in a thread of its own. Without its compiled file beside this one, as in tests and in the npm
  * package, it runs in this thread.
- * @throws the first error of a service, or the reader's own
  */
 async function runReader(options: ReaderOptions, services: ReaderServices): Promise<void> {
   let failure: { readonly error: unknown } | undefined;

@@ -68,7 +68,6 @@ const anyLength = Number.POSITIVE_INFINITY;
 /** Bytes of UTF-8; no derived text is longer. */
 const derivedBytes = 255;
 
-/** A line as parsed. */
 type Written = Readonly<Record<string, unknown>>;
 
 type CustomEvent = Pick<ImportLine, "name" | "props" | "revenue" | "isInteractive">;
@@ -204,7 +203,6 @@ function sameSoftware(browser: string | null, os: string | null, device: string 
 /**
  * Checks one line of an import; the README lists the fields. Null stands for an absent field. Further fields are ignored, as are
  * the name and properties of a page view.
- * @param value any parsed JSON
  */
 export function readImportLine(value: unknown): ImportLineResult {
   if (typeof value !== "object" || value === null || Array.isArray(value))

@@ -149,7 +149,6 @@ const markDaySql = `
   ON CONFLICT (site_id, day) DO NOTHING`;
 
 const maxRecordBytes = 65_536;
-/** Records of one statement. */
 const batchRecords = 1_000;
 
 interface RollupImportOptions {
@@ -158,7 +157,6 @@ interface RollupImportOptions {
   /** The files of Plausible's export, by their names. Files that count nothing are not read. */
   files: readonly { readonly name: string; open(): AsyncIterable<Buffer> }[];
   onProgress?(progress: Readonly<RollupImportProgress>): void;
-  /** Called for each record that is left out. */
   onReject?(rejection: { line: number; problem: string }): void;
   /** Stops between records, and between days. */
   signal?: AbortSignal;
@@ -167,9 +165,7 @@ interface RollupImportOptions {
 interface RollupImportProgress {
   lines: number;
   bytes: number;
-  /** Days with their figures recorded. */
   imported: number;
-  /** Records that could not be read. */
   rejected: number;
   /** Days that had figures already, and stay as they were. */
   duplicates: number;

@@ -43,7 +43,6 @@ export class OccurrenceCounter {
     return ids.length === 0 ? new Map() : this.earlier.read(ids);
   }
 
-  /** Forgets the earliest lines. */
   async tidy(): Promise<void> {
     if (this.latest.size <= this.max.most) return;
     const inOrder = [...this.latest].sort();

@@ -83,10 +83,7 @@ export async function lockSite(client: pg.ClientBase, siteId: string): Promise<v
   if (rowCount === 0) throw new SiteDeletedError();
 }
 
-/**
- * Makes the function that records a batch in one transaction.
- * @param client a connection for COPY
- */
+/** Makes the function that records a batch in one transaction, by a connection for COPY. */
 export function createBatchWriter(client: pg.ClientBase, { pool, now, site }: ImportOptions) {
   const partitions = createPartitions(pool, now);
   return async (batch: Batch): Promise<WrittenBatch> => {

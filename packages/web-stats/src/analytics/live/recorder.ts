@@ -47,7 +47,6 @@ export class WriterFullError extends Error {
 /** One site may use a quarter of the capacity. */
 const siteShare = 1 / 4;
 
-/** Counts events from their arrival until they are written or refused. */
 interface EventCapacity {
   /** Takes capacity for all sites' events or for none. @throws WriterFullError `total` or `site` */
   take(groups: ReadonlyMap<string, readonly SiteEvent[]>): void;
@@ -82,7 +81,6 @@ function createEventCapacity(max: number): EventCapacity {
 /** Events that may wait, at some 500 bytes each. */
 const defaultMaxWaiting = 10_000;
 
-/** Events per transaction. */
 const maxBatch = 1_000;
 
 /** Connections that may wait for sites' locks; fewer where the pool would have none left for other work. */
@@ -101,7 +99,6 @@ export interface EventWriterOptions {
   maxLockWaitMs?: number;
 }
 
-/** Writes events as they arrive. */
 interface EventWriter {
   /**
    * Resolves once the events are committed or refused. A refused site does not hold back the others.
@@ -113,7 +110,6 @@ interface EventWriter {
   drain(): Promise<void>;
 }
 
-/** Events of one site that arrived together. */
 interface Part {
   readonly siteId: string;
   readonly events: readonly SiteEvent[];
@@ -281,7 +277,6 @@ const noEngagement: Engagement = { engagedMs: null, scrollDepth: null };
 
 const maxCachedClassifiers = 1_000;
 
-/** Records live events on the write path of imports. */
 export function createRecorder({ pool, now = Date.now, maxWaiting }: RecorderOptions): Recorder {
   const sites = createSiteDirectory({ pool, now });
   const salts = createSaltStore({ pool, now });

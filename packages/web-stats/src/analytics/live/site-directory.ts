@@ -26,8 +26,7 @@ const domainPattern = /^[a-z0-9._-]{1,253}$/;
 
 /**
  * Whether nobody has proven a domain that two accounts ask for: it delivers to none of them. Probes of `site_domain_pkey` and
- * `site_domain_idx`.
- * @param bare SQL of the domain without `www.`
+ * `site_domain_idx`, by SQL of the domain without `www.`.
  */
 export const isContestedSql = (bare: string) => `EXISTS (
   SELECT FROM site_domain claim JOIN site rival

@@ -13,7 +13,6 @@ const readSql = "SELECT day::text FROM event_horizon";
 /** The later day stays, so the horizon never goes back. Writes the only row. */
 const raiseSql = "UPDATE event_horizon SET day = GREATEST(day, $1::date)";
 
-/** @returns `YYYY-MM-DD`, or null */
 export async function readHorizon(client: Queryable): Promise<string | null> {
   const { rows } = await client.query<{ day: string | null }>(readSql);
   return rows[0]?.day ?? null;
@@ -25,10 +24,7 @@ export async function holdHorizon(client: pg.ClientBase): Promise<string | null>
   return readHorizon(client);
 }
 
-/**
- * Raises the horizon, once no import that has read the earlier one is within a batch.
- * @returns false if imports were in the way for two seconds
- */
+/** Waits for imports that have read the earlier one; false if they were in the way for two seconds. */
 function raiseHorizon(pool: pg.Pool, day: string): Promise<boolean> {
   return tryTransaction(pool, horizonTimeoutMs, async (client) => {
     await client.query(`SELECT pg_advisory_xact_lock(${key})`);

@@ -184,8 +184,7 @@ export interface DayCount {
 
 /**
  * Counts a day over its events and keeps the differences in temporary tables of the session. The caller has begun a transaction
- * with one snapshot.
- * @param options.isWholeSite looks for the day's events in all events of the site
+ * with one snapshot. `isWholeSite` looks for the day's events in all events of the site.
  */
 export async function countDay(
   client: pg.ClientBase,
@@ -343,9 +342,8 @@ const insertSql = `
 
 /**
  * Makes the rows of visitors anew, from raw events, for days whose rows were dropped; then a late event counts nobody twice.
- * Retention drops or empties whole partitions, so a day has all its rows or none, and they stay while this transaction lasts.
- * @param client a connection in a transaction with the site's lock, which may make temporary tables
- * @param days UTC days of new events
+ * Retention drops or empties whole partitions, so a day has all its rows or none, and they stay while this transaction lasts,
+ * which has the site's lock and may make temporary tables.
  */
 export async function refillVisitors(client: pg.ClientBase, siteId: string, days: Iterable<string>): Promise<void> {
   const { rows } = await client.query<{ day: string }>(listDroppedSql, [siteId, [...new Set(days)]]);

@@ -38,15 +38,12 @@ export interface RebuildOptions {
   /** Corrects the rollups; otherwise it only reports differences. */
   replace: boolean;
   onDifference(difference: Difference): void;
-  /** Called after each day. */
   onProgress?(progress: { done: number; days: number }): void;
   signal?: AbortSignal;
 }
 
 export interface RebuildResult {
-  /** Days compared. */
   days: number;
-  /** Figures that differed. */
   differences: number;
   /** Days left alone because their events are past their retention: their rollups are all there is. */
   skipped: number;

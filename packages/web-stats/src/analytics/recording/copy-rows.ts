@@ -27,7 +27,6 @@ class RowWriter {
     this.bytes = Buffer.allocUnsafeSlow(size);
   }
 
-  /** The bytes so far. */
   take(): Buffer {
     const taken = this.bytes.subarray(0, this.length);
     this.bytes = Buffer.allocUnsafeSlow(this.size);
@@ -51,7 +50,6 @@ class RowWriter {
     this.addLength(nullLength);
   }
 
-  /** Bytes that another writer made. */
   addBytes(bytes: Uint8Array): void {
     this.reserve(bytes.length);
     this.bytes.set(bytes, this.length);
@@ -155,7 +153,6 @@ class RowWriter {
     return this.bytes;
   }
 
-  /** Makes room for so many bytes. */
   private reserve(bytes: number): void {
     if (this.length + bytes <= this.bytes.length) return;
     const larger = Buffer.allocUnsafeSlow(2 * (this.length + bytes));
@@ -164,7 +161,6 @@ class RowWriter {
   }
 }
 
-/** Writes the 16 bytes of a UUID in its usual form. */
 function writeUuid(bytes: Uint8Array, start: number, text: string): void {
   let to = start;
   for (let at = 0; at < text.length; at += 2) {
@@ -177,13 +173,11 @@ const dash = 0x2d;
 const minus = dash;
 const zero = 0x30;
 
-/** The value of a hexadecimal digit. */
 function hexOf(text: string, at: number): number {
   const code = text.charCodeAt(at);
   return (code & 0xf) + (code >> 6) * 9;
 }
 
-/** The type of a column, which decides its form. */
 export type CopiedType =
   | "uuid"
   | "date"
@@ -199,7 +193,6 @@ export type CopiedType =
 /** Times and lists are texts: `YYYY-MM-DDTHH:MM:SS.ffffffZ` and `{1,2}`. */
 export type CopiedValue = string | number | boolean | null;
 
-/** A column of a table, and its value of a row. */
 export interface CopiedColumn<Row> {
   readonly name: string;
   readonly type: CopiedType;
@@ -350,7 +343,6 @@ export class EventRows {
     this.ends.push(writer.length);
   }
 
-  /** Gives a row another id. */
   rename(index: number, id: string): void {
     writeUuid(this.writer.bytes, (this.ends[index - 1] ?? 0) + idOffset, id);
   }

@@ -15,9 +15,7 @@ export type CountedAs = (dimension: string, value: string) => string;
 /** A list that cannot take all new values of a batch. */
 interface NearlyFullList {
   readonly dimension: string;
-  /** The batch's values. */
   readonly wanted: ReadonlySet<string>;
-  /** New values that still fit. */
   readonly capacity: number;
 }
 
@@ -53,11 +51,7 @@ async function readListed(
   return new Set(rows.map(({ value }) => value));
 }
 
-/**
- * The lists that a batch may overfill. Most batches have none, so they need no look-up.
- * @param visits what the events make of visits: their figures move between values, also those of earlier batches
- * @param sizes the day's number of values per dimension
- */
+/** The lists that a batch may overfill: most batches have none, so they need no look-up. */
 function findNearlyFullLists(
   events: readonly SiteEvent[],
   visits: readonly VisitorVisits[],
@@ -103,10 +97,7 @@ function readersOfVisits(list: StatisticsList): ValueReader[] {
   return list.visitDimension ? [ofVisits, { dimension: list.dimension, ofEvent: ({ path }) => path }] : [ofVisits];
 }
 
-/**
- * Keeps a day's known values and as many new ones as fit; every further value counts as `(other)`.
- * @param listed the values that the day already has in these lists, by dimension
- */
+/** Keeps a day's known values and as many new ones as fit; every further value counts as `(other)`. */
 function createListOverflow(
   nearlyFull: readonly NearlyFullList[],
   listed: ReadonlyMap<string, ReadonlySet<string>>,
@@ -141,7 +132,6 @@ export function rolledValue(value: PropertyValue): string {
   return cutToBytes(text, maxRolledBytes - Buffer.byteLength(ellipsis)) + ellipsis;
 }
 
-/** Bytes of a row of `daily_event`. */
 export function eventRowCost(name: string, property: string, value: string): number {
   return eventRowBytes + Buffer.byteLength(name) + Buffer.byteLength(property) + Buffer.byteLength(value);
 }

@@ -28,10 +28,7 @@ export function toArray(values: readonly (string | number | null)[]): string {
   return hasValue ? `${text}}` : "{}";
 }
 
-/**
- * Starts work together, so that a connection may send its statements in one round trip.
- * @param inTurn for a connection that takes one statement after the other
- */
+/** Starts work together, so that a connection may send its statements in one round trip; or in turn. */
 export function gather<Results extends readonly unknown[]>(
   inTurn: boolean,
   ...work: { readonly [Index in keyof Results]: () => Promise<Results[Index]> }
@@ -71,7 +68,6 @@ const ensureSql = `
 
 /** Makes the partitions for events of months. While a transaction is in the way, events go into the default partition. */
 export interface Partitions {
-  /** @param days UTC days as `YYYY-MM-DD` */
   ensure(days: Iterable<string>): Promise<void>;
 }
 
@@ -107,7 +103,6 @@ const lockSitesSql = `
   SELECT pg_advisory_xact_lock(key)
   FROM (SELECT DISTINCT hashtextextended('waymark events ' || id, 0) AS key FROM unnest($1::text[]) AS site (id) ORDER BY key) AS keys`;
 
-/** Waits for the locks of sites, and holds them until the transaction ends. */
 export async function lockSites(client: pg.ClientBase, siteIds: readonly string[]): Promise<void> {
   await client.query({ name: "lock-sites", text: lockSitesSql, values: [siteIds] });
 }
@@ -162,10 +157,7 @@ function hasRareColumns({ revenue, isInteractive, engagement }: SiteEvent): bool
   return revenue !== null || !isInteractive || engagement !== null;
 }
 
-/**
- * Inserts raw events without those that have a known id, by `event_pkey` of the month's partition.
- * @returns the positions of known events, from 1
- */
+/** Inserts raw events without known ids, by `event_pkey` of the month's partition; returns the places of these. */
 function insertOf(name: string, columns: readonly EventColumn[]) {
   const names = columns.map(([column]) => column).join(", ");
   const arrays = columns.map(([, type], index) => `$${index + 1}::${type}[]`).join(", ");
@@ -283,7 +275,6 @@ const readSizesSql = `
     WHERE (site_id, dimension, day, value) = (each.site_id, 'total', each.day, '')
   ) AS size`;
 
-/** Reads the sizes of days' lists by day (`keyOf`) and dimension. */
 export async function readSizes(
   client: pg.ClientBase,
   days: readonly SiteDay[],
@@ -303,7 +294,6 @@ export async function readSizes(
   return byDay;
 }
 
-/** A site's day as the key of a map. */
 export function keyOf({ siteId, day }: SiteDay): string {
   return `${siteId} ${day}`;
 }

@@ -54,10 +54,7 @@ export class VisitorMemory {
   });
   private generations = 0;
 
-  /**
-   * @param day of a site (`keyOf`)
-   * @param state under the site's lock
-   */
+  /** @param state of a day by `keyOf`, under the site's lock */
   open(day: string, { events, mends }: DayState): DayMemory {
     const known = this.days.get(day);
     const isSame = known?.events === events && known.mends === mends;
@@ -103,7 +100,6 @@ interface VisitorRow extends SiteDay {
   entryAt: string;
 }
 
-/** Reads known visitors by day (`keyOf`) and visitor. */
 async function readVisitors(
   client: pg.ClientBase,
   wanted: { siteIds: string[]; days: string[]; visitors: string[] },
@@ -197,7 +193,6 @@ function rowsOf(merged: VisitorVisits, before: KnownVisitor | undefined, { visit
   };
 }
 
-/** Without the batch's events. */
 function closeVisit({ added: _, ...visit }: OpenVisit): Visit {
   const origin: Record<string, string | null> = {};
   for (const column of originColumns) origin[column] = visit.origin[column] ?? null;
@@ -216,10 +211,8 @@ interface RecordOptions {
 }
 
 /**
- * Waits for the locks of the events' sites, and records events. The locks last until the transaction ends, so concurrent writers
- * lose no increment and count no visitor twice.
- * @param client a connection in a transaction that the caller commits
- * @returns the number of new events
+ * Waits for the locks of the events' sites, and records events. The locks last until the caller commits, so concurrent writers
+ * lose no increment and count no visitor twice. Returns the number of new events.
  */
 export async function recordEvents(
   client: pg.ClientBase,
@@ -331,7 +324,6 @@ async function workOut(
   };
 }
 
-/** The first event of each id. */
 function withoutRepetitions(events: readonly SiteEvent[]): readonly SiteEvent[] {
   const ids = new Set(events.map(({ id }) => id));
   if (ids.size === events.length) return events;

@@ -128,7 +128,6 @@ export interface DayChange {
   readonly stats: ReadonlyMap<string, ReadonlyMap<string, StatChange>>;
   /** By the hash of dimension and value, where the batch does not name them. */
   readonly unnamedStats: ReadonlyMap<string, StatChange>;
-  /** By visitor. */
   readonly visitors: ReadonlyMap<string, VisitorChange>;
   readonly visits: readonly VisitChange[];
   /** Occurrences by custom event's name, property (empty for the event itself) and value. */
@@ -137,10 +136,7 @@ export interface DayChange {
 
 /**
  * Works out the changes of new events in the rollups of one site and day. Only page views count visitors, each once per day and
- * value.
- * @param events of that site and day, none recorded before
- * @param known the day's visitors among them
- * @param visits what `mergeVisits` made of the events
+ * value. `known` has the day's visitors among them, and `visits` is what `mergeVisits` made of the events.
  */
 export function rollUp(
   { siteId, day }: { siteId: string; day: string },
@@ -253,7 +249,6 @@ function add(properties: Map<string, Map<string, number>>, property: string, val
   values.set(value, (values.get(value) ?? 0) + 1);
 }
 
-/** The value of a key, made if it is missing. */
 function obtain<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
   const there = map.get(key);
   if (there !== undefined) return there;
@@ -265,7 +260,6 @@ function obtain<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): 
 const [entryDimension, exitDimension] = [visitDimensionOf(lists.entryPages), visitDimensionOf(lists.exitPages)];
 const hourUs = 3_600_000_000;
 
-/** The hour of the day as a value of the dimension `hour`. */
 function hourOf(us: number): string {
   return String(Math.floor(us / hourUs)).padStart(2, "0");
 }
@@ -282,10 +276,7 @@ interface VisitChange {
 
 const none: readonly number[] = [];
 
-/**
- * Moves the figures of visits from what they were to what they are. The table has the rows of the batch's page views.
- * @returns the changes of rows
- */
+/** Moves visits' figures from what they were to what they are. The table has the rows of the batch's page views. */
 function countVisits(stats: StatTable, visitors: readonly VisitorVisits[]): VisitChange[] {
   return visitors.map(({ visitor, known, before, after }) => {
     for (const visit of after) addViewed(stats, visit);
@@ -311,7 +302,6 @@ function hasSameBeginning(a: Visit, b: Visit): boolean {
   return a.firstUs === b.firstUs && a.entryId === b.entryId;
 }
 
-/** Adds the hashes of the values of new page views. */
 function addViewed(stats: StatTable, visit: OpenVisit): void {
   const { viewed, added } = visit;
   const known = viewed.length + added.length > 16 ? new Set(viewed) : undefined;
@@ -360,7 +350,6 @@ function pathsOf(visits: readonly Visit[], path: "entryPath" | "exitPath"): read
   return paths;
 }
 
-/** Counts a visitor once for each value. */
 function countVisitors(stats: StatTable, dimension: string, before: readonly string[], after: readonly string[]): void {
   const [former] = before;
   const [present] = after;

@@ -72,10 +72,8 @@ export const eventBounds = {
 type PropertiesResult = { props: Record<string, PropertyValue> | null } | { problem: string; path: string[] };
 
 /**
- * Checks the properties of a custom event within `eventBounds`: texts, numbers, true and false; null is left out.
- * @param value any parsed JSON
- * @param isExported whether they were recorded once: then they may take more bytes together, and be integers of any size
- * @returns the properties, null for none; or a problem with the path of the property, empty for all together
+ * Checks the properties of a custom event within `eventBounds`: texts, numbers, true and false; null is left out. Exported ones
+ * may take more bytes together, and be integers of any size. A problem has the path of the property, empty for all together.
  */
 export function readProperties(value: unknown, isExported = false): PropertiesResult {
   if (value === null || value === undefined) return { props: null };

@@ -41,7 +41,6 @@ type Changing<Type> = { -readonly [Key in keyof Type]: Type[Key] };
 /** A new visit, or one that grows. Once `views` of the batch are counted, `viewed` has their hashes too. */
 export interface OpenVisit extends Changing<Visit> {
   viewed: string[];
-  /** The batch's page views. */
   readonly added: SiteEvent[];
 }
 
@@ -55,10 +54,7 @@ export interface VisitorVisits {
   readonly after: readonly OpenVisit[];
 }
 
-/**
- * Adds new events to the known visits of a day. The result does not depend on their order.
- * @param known by visitor
- */
+/** Adds new events to the known visits of a day, by visitor. The result does not depend on their order. */
 export function mergeVisits(
   events: readonly SiteEvent[],
   known: ReadonlyMap<string, readonly Visit[]>,

@@ -26,7 +26,6 @@ const columns: readonly Column<Visit>[] = [
 export const visitColumns = columns.map(([name]) => name);
 const names = visitColumns.join(", ");
 
-/** Names a row of `visit`. */
 export interface VisitKey extends SiteDay {
   readonly visitor: string;
   readonly firstUs: number;
@@ -53,7 +52,6 @@ const readVisitsSql = `
 
 type VisitRow = [siteId: string, day: string, visitor: string, firstUs: number | string, ...(string | number | null)[]];
 
-/** Reads visits by day (`keyOf`) and visitor. */
 export async function readVisits(
   client: pg.ClientBase,
   wanted: { siteIds: string[]; days: string[]; visitors: string[] },
@@ -180,7 +178,6 @@ export async function copyVisits(client: pg.ClientBase, rows: readonly KeyedVisi
   if (rows.length > 0) await copyRows(client, { table: "visit", columns: copied }, rows);
 }
 
-/** Updates visits with the beginning and the entry of their row. */
 export function updateVisits(client: pg.ClientBase, rows: readonly KeyedVisit[]): Promise<unknown> {
   return write(client, growVisits, rows);
 }

@@ -78,9 +78,8 @@ const writeEventCountsSql = `
   ON CONFLICT (site_id, day, dimension) DO UPDATE SET "values" = daily_size."values" + EXCLUDED."values"`;
 
 /**
- * Adds changes to the rollups. The caller has locked the sites and commits. Without copies, this has sent all statements when it
- * returns, or throws at once.
- * @param copies new visitors and visits by COPY
+ * Adds changes to the rollups. The caller has locked the sites and commits. Without copies, of new visitors and visits by COPY,
+ * this has sent all statements when it returns, or throws at once.
  */
 export function writeRollups(client: pg.ClientBase, changes: readonly DayChange[], copies = false): Promise<unknown> {
   return gather(

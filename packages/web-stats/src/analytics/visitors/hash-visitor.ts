@@ -88,10 +88,7 @@ export function createSaltStore({ pool, now = Date.now }: { pool: pg.Pool; now?:
   };
 }
 
-/**
- * Destroys salts of 48 hours and older. From then on nobody can find out a visitor's address.
- * @returns how many
- */
+/** Destroys salts of 48 hours and older. From then on nobody can find out a visitor's address. */
 export async function purgeSalts(pool: pg.Pool, now: Date): Promise<number> {
   // The table has a row for each of the last days, so reading all of it is fastest.
   const { rowCount } = await pool.query("DELETE FROM visitor_salt WHERE created_at <= $1", [

@@ -51,7 +51,6 @@ export class PartCollector {
   private readonly times = collectNumbers();
   private readonly details = detailNames.map(() => new TextCollector(this.detailSize));
 
-  /** @param needs without `details` the part has none */
   constructor(private readonly needs: Pick<PartNeeds, "details"> = { details: true }) {}
 
   /** Of all different texts, and 32 for each. */

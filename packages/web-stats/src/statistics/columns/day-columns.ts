@@ -14,7 +14,6 @@ import { hasNeeds, type ReadBlocks, readPart, sizeOf } from "./part-blocks.js";
 export interface StoredKey {
   readonly day: string;
   readonly version: string;
-  /** From 0. */
   readonly part: number;
 }
 
@@ -108,7 +107,6 @@ function readCopiedRows(sent: Buffer): (Buffer | null)[][] {
   return rows;
 }
 
-/** The visits and events of sites, by day and column. */
 export type DayColumns = ReturnType<typeof createDayColumns>;
 
 interface PartOfDay {

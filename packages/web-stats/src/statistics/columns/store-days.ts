@@ -29,9 +29,7 @@ const serializationFailure = "40001";
 
 /**
  * Stores the finished days whose parts are missing or of former events, so that filters read them as columns. Days that stay out
- * are made from events by their readers. Another process may do the same: a day is stored once.
- * @param before the first day that is not finished
- * @returns the number of stored days
+ * are made from events by their readers. Another process may do the same: a day is stored once. Returns the stored days.
  */
 export async function storeDays(
   pool: pg.Pool,

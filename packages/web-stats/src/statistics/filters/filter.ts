@@ -156,7 +156,6 @@ function testOf(isPart: boolean, wanted: readonly string[]): Filter["test"] {
   return (value) => values.has(value);
 }
 
-/** Splits at separators without a backslash before them. Backslashes stay. */
 function splitAt(text: string, separator: string): string[] {
   const parts: string[] = [];
   let start = 0;

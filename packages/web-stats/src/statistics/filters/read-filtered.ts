@@ -116,12 +116,10 @@ export function heldBytes(value: string): number {
   return 200 + 2 * value.length;
 }
 
-/** Where each figure of a row stands. */
 const figureAt = { visitors: 0, pageviews: 1, visits: 2, bounces: 3, visit_us: 4, visit_views: 5, events: 6 } as const;
 
 const width = 7;
 
-/** Rows of sums, such as one for each value of a column. */
 class SumTable {
   private readonly figures: Float64Array;
   private readonly lastVisitor: Int32Array;
@@ -156,7 +154,6 @@ class SumTable {
     }
   }
 
-  /** Adds all but unknown values to sums by value. */
   async foldInto(sums: HeldSums, values: readonly string[], durationUs: number, work: Work): Promise<void> {
     for (let id = 1; id < this.length; id++) {
       if (work.spend(1)) await work.rest();

@@ -94,7 +94,6 @@ async function matchPages(
   }
 }
 
-/** The combinations of properties that have the value of goals with one. */
 async function matchProps(props: TextColumn | undefined, goals: readonly Rule[], work: Work): Promise<Bits> {
   const asking = [...goals.entries()].filter(([, { property }]) => property !== null);
   if (asking.length === 0) return new Bits(0, 0);
@@ -152,11 +151,7 @@ export function noTally(): GoalTally {
   return { visitors: 0, count: 0, revenue: new Map() };
 }
 
-/**
- * Adds what the matching visits of a part did for goals.
- * @param tallies in the order of the goals
- * @param matching 1 for each visit that counts
- */
+/** Adds what the matching visits of a part did for goals, in the order of these. */
 export async function countGoals(
   tallies: readonly GoalTally[],
   part: DayPart,
@@ -196,7 +191,6 @@ export async function countGoals(
   }
 }
 
-/** Counts the visitors with a page view in a matching visit. */
 export function countVisitors({ visits }: DayPart, matching: Uint8Array): number {
   let [count, last] = [0, -1];
   for (let visit = 0; visit < visits.count; visit++) {
@@ -211,8 +205,6 @@ export function countVisitors({ visits }: DayPart, matching: Uint8Array): number
 /**
  * Adds the visitors of a part who did a funnel's steps in their order in matching visits, other things between allowed. An event
  * fulfils one step; the earliest event of each step leaves the most for the others.
- * @param reached visitors by step
- * @param matching 1 for each visit that counts
  */
 export async function walkFunnel(
   reached: number[],

@@ -82,10 +82,7 @@ const uuid = createUuidV7();
 const insertGoalSql =
   "INSERT INTO goal (site_id, id, name, event, property, value, page) VALUES ($1, $2, $3, $4, $5, $6, $7)";
 
-/**
- * Creates a goal of a site. It counts events of the past, too.
- * @throws AppError 400 for a wrong field, 404 for an unknown site, 409 for a site with 100 goals
- */
+/** A goal counts past events, too. @throws AppError 400, 404 for an unknown site, 409 for a site with 100 goals */
 export async function createGoal(pool: pg.Pool, siteId: string, input: GoalInput): Promise<Goal> {
   const goal = { id: uuid(), ...readGoal(input) };
   const { id, name, event, property, value, page } = goal;
@@ -170,10 +167,7 @@ const insertFunnelSql = `
   INSERT INTO funnel_step (site_id, funnel_id, position, goal_id)
   SELECT $1, $2, position, goal_id FROM unnest($4::uuid[]) WITH ORDINALITY AS step (goal_id, position)`;
 
-/**
- * Creates a funnel of a site. A goal may be a step more than once.
- * @throws AppError 400 for a wrong name or step, 404 for an unknown site, 409 for a site with 50 funnels
- */
+/** A goal may be a step more than once. @throws AppError 400, 404 for an unknown site, 409 for 50 funnels */
 export async function createFunnel(pool: pg.Pool, siteId: string, { name, steps }: FunnelInput): Promise<Named> {
   checkFunnel({ name, steps });
   const id = uuid();
