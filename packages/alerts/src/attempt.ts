@@ -1,7 +1,5 @@
-/** How an attempt to send left a delivery. */
 export interface Attempt {
   state: "sent" | "failed" | "pending";
-  /** The cause, unless the message was sent. */
   reason: string | null;
   /** Whether the attempt counts towards giving up. */
   counts: boolean;

@@ -34,7 +34,7 @@ const mostSettings = 65;
 const talkative: Readonly<Record<string, number>> = {
   "apps/worker": 13,
   "packages/accounts": 12,
-  "packages/alerts": 13,
+  "packages/alerts": 12,
   "packages/auth": 17,
   "packages/client": 13,
   "packages/errors": 13,

@@ -44,9 +44,8 @@ const isOwnAddressSql = `
     WHERE p.email = $2 AND p.is_verified AND m.account_id = $1) AS "isOwn"`;
 
 /**
- * Creates a channel: failures from now on go there; to a stranger's address of mail once its link is used.
- * @param createLink without it the caller vouches for the address
- * @throws AppError 400 for a wrong field or an account without alerts, 409 for an account with 20 channels
+ * Creates a channel: failures from now on go there; to a stranger's address of mail once its link is used, unless the caller
+ * vouches for it. @throws AppError 400 for a wrong field or an account without alerts, 409 for an account with 20 channels
  */
 export async function createChannel(
   pool: pg.Pool,
@@ -200,7 +199,6 @@ export function deleteChannel(pool: pg.Pool, channel: ChannelReference) {
 
 const insertTestSql = "INSERT INTO delivery (account_id, event_id, channel_id, type) VALUES ($1, $2, $3, 'test')";
 
-/** Tests in an hour. */
 const maxTests = { channel: 5, account: 20 };
 
 // A range of `delivery_channel_idx`: finished tests do not pile up.
@@ -223,10 +221,7 @@ async function admitTest(transaction: pg.ClientBase, accountId: string, channelI
   throw new AppError("rate_limited", { details, headers: { "Retry-After": "3600" } });
 }
 
-/**
- * Has the worker send an event `test` to a channel.
- * @throws AppError 404, 409 for a channel that ended or waits for its address, 400 without the plan, 429 after five in an hour
- */
+/** Has the worker send an event `test`. @throws AppError 404, 409 for a channel that takes none, 400, 429 */
 export function testChannel(pool: pg.Pool, channel: ChannelReference) {
   const { channelId } = channel;
   return withTransaction(pool, async (transaction) => {
@@ -265,7 +260,6 @@ const listDeliveriesSql = `
   FROM delivery WHERE account_id = $1 AND channel_id = $2 AND (NOT $3 OR failed_at IS NOT NULL)
   ORDER BY event_id DESC LIMIT $4`;
 
-/** A channel's deliveries, newest first. @throws AppError 404 */
 export function listDeliveries(
   pool: pg.Pool,
   { failed, limit, ...channel }: ChannelReference & { failed: boolean; limit: number },

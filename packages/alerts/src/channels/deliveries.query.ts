@@ -36,10 +36,8 @@ export interface OwedDelivery {
   content: string | null;
 }
 
-/** What a mail that confirms a channel carries. */
 interface ConfirmContent {
   token: string;
-  /** The account's address. */
   account: string;
 }
 

@@ -4,7 +4,6 @@ import type { Message } from "../sending/compose-message.js";
 import type { PostAnswer, PostRequest } from "../sending/post.js";
 import type { OwedDelivery } from "./deliveries.query.js";
 
-/** A delivery on its way to one address. */
 export interface Sending {
   /** The same for every attempt. */
   id: string;
@@ -17,7 +16,6 @@ export interface Sending {
   dashboardUrl: string;
 }
 
-/** How messages leave the process. */
 export interface Senders {
   mailer: Mailer;
   post(request: PostRequest): Promise<PostAnswer>;
@@ -41,6 +39,5 @@ export interface Kind {
   readonly isSigned?: boolean;
   /** It gets each failure: digests and the hourly limit are for people. */
   readonly getsEach?: boolean;
-  /** Makes one attempt. */
   send(sending: Sending, senders: Senders): Promise<Attempt>;
 }

@@ -16,7 +16,6 @@ export const channelKinds = Object.keys(table) as [ChannelKind, ...ChannelKind[]
 
 export const kindsWithEach = channelKinds.filter((kind) => kinds[kind].getsEach === true);
 
-/** The kinds as a form offers them. */
 export const kindChoices = channelKinds.map((kind) => {
   const { label, hint, placeholder } = kinds[kind];
   return { kind, label, hint, placeholder };

@@ -63,10 +63,8 @@ const holdSql = `
 
 interface ToAdmit {
   accountId: string;
-  /** The alert's id. */
   eventId: string;
   limits: MailLimits;
-  /** The id of a new summary. */
   summaryId: string;
 }
 

@@ -34,7 +34,6 @@ function readUrl(text: string): string | undefined {
   return url.href.length <= maxUrlLength ? url.href : undefined;
 }
 
-/** The longest error in a chat. */
 export const maxChatError = 500;
 
 /** A client's text as code: chats do not format it, or tell people in it. */

@@ -15,7 +15,6 @@ const noteFailingSql = `
   GROUP BY f.agent_id
   ON CONFLICT (account_id, agent_id) DO UPDATE SET since = GREATEST(failing_agent.since, EXCLUDED.since)`;
 
-/** Remembers that the agents of these alerts have failed. */
 export async function noteFailing(
   client: pg.ClientBase,
   accountId: string,

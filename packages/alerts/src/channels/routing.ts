@@ -1,4 +1,3 @@
-/** A new alert on its way to the account's channels. */
 export interface RoutedAlert {
   id: string;
   traceId: string;
@@ -15,7 +14,6 @@ export interface RoutingChannel {
   id: string;
   /** Its kind gets each failure, by itself and above every limit. */
   getsEach: boolean;
-  /** The account's own address. */
   isOwn: boolean;
   agents: string[];
   statuses: string[];

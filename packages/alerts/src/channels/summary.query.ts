@@ -1,6 +1,5 @@
 import type pg from "pg";
 
-/** A delivery of the account's own channel. */
 interface SummaryKey {
   accountId: string;
   eventId: string;

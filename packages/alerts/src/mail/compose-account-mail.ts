@@ -14,11 +14,7 @@ interface Letter {
 
 const unasked = "If you did not ask for this mail, ignore it: nothing changes.";
 
-/**
- * The subject, text and HTML of a mail of an account. It shows people's texts cut and on one line.
- * @param link a page of the dashboard
- * @param expiresAt the end of the link, if it has one
- */
+/** Shows people's texts cut and on one line. The link is a page of the dashboard, and may end at `expiresAt`. */
 export function composeAccountMail(mail: AccountMail & { link: string; expiresAt?: Date }) {
   const { subject, lines, action, footer } = letterOf(mail);
   const { link, expiresAt } = mail;

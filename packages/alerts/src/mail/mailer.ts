@@ -1,4 +1,3 @@
-/** A mail to one person. */
 export interface Mail {
   to: string;
   subject: string;
@@ -8,7 +7,6 @@ export interface Mail {
   idempotencyKey: string;
 }
 
-/** The result of an attempt to send. */
 export type Delivery =
   | { outcome: "sent" }
   /** It may work later; `retryAfterMs` if the mail service asks for it. */

@@ -10,7 +10,6 @@ const sender = z
   .max(320)
   .regex(/^(?:[^<>\r\n]*<[^@\s<>]+@[^@\s<>]+>|[^@\s<>]+@[^@\s<>]+)$/, "must be like 'Waymark <alerts@example.com>'");
 
-/** The variables of a process with mails, for its `readEnv`. */
 export function mailVariables(env: NodeJS.ProcessEnv) {
   return {
     RESEND_API_KEY: z.string().optional(),
