@@ -3,6 +3,7 @@ import {
   dashboardUrlVariable,
   databaseConfig,
   httpVariables,
+  metricsConfig,
   portVariable,
   processesOf,
   readEnv,
@@ -22,11 +23,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
   });
   return {
     http: { host: read.HOST, port: read.ANALYTICS_API_PORT },
-    metrics: {
-      host: read.METRICS_HOST,
-      port: read.ANALYTICS_API_METRICS_PORT,
-      isPortChosen: Boolean(env["ANALYTICS_API_METRICS_PORT"]),
-    },
+    metrics: metricsConfig(read, "ANALYTICS_API_METRICS_PORT", env),
     database: databaseConfig(read),
     processes: processesOf(read),
     redisUrl: read.REDIS_URL,

@@ -1,4 +1,12 @@
-import { databaseConfig, httpVariables, integerVariable, portVariable, processesOf, readEnv } from "@waymark/service";
+import {
+  databaseConfig,
+  httpVariables,
+  integerVariable,
+  metricsConfig,
+  portVariable,
+  processesOf,
+  readEnv,
+} from "@waymark/service";
 import { trustedProxiesVariable } from "@waymark/service/limits";
 import { z } from "zod";
 
@@ -19,11 +27,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
   });
   return {
     http: { host: read.HOST, port: read.COLLECTOR_PORT },
-    metrics: {
-      host: read.METRICS_HOST,
-      port: read.COLLECTOR_METRICS_PORT,
-      isPortChosen: Boolean(env["COLLECTOR_METRICS_PORT"]),
-    },
+    metrics: metricsConfig(read, "COLLECTOR_METRICS_PORT", env),
     database: databaseConfig(read),
     processes: processesOf(read),
     trustedProxies: read.TRUSTED_PROXIES,

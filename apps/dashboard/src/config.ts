@@ -4,6 +4,7 @@ import {
   ConfigError,
   databaseConfig,
   httpVariables,
+  metricsConfig,
   portVariable,
   processesOf,
   readEnv,
@@ -55,11 +56,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
   });
   return {
     http: { host: read.HOST, port: read.DASHBOARD_PORT },
-    metrics: {
-      host: read.METRICS_HOST,
-      port: read.DASHBOARD_METRICS_PORT,
-      isPortChosen: Boolean(env["DASHBOARD_METRICS_PORT"]),
-    },
+    metrics: metricsConfig(read, "DASHBOARD_METRICS_PORT", env),
     database: databaseConfig(read),
     processes: processesOf(read),
     redisUrl: read.REDIS_URL,

@@ -4,6 +4,7 @@ import {
   databaseConfig,
   httpVariables,
   integerVariable,
+  metricsConfig,
   portVariable,
   processesOf,
   readEnv,
@@ -26,11 +27,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
   return {
     http: { host: read.HOST, port: read.TRACE_API_PORT, bodyLimitBytes: read.BODY_LIMIT_BYTES },
     rateLimitPerSecond: read.TRACE_RATE_LIMIT_PER_SECOND,
-    metrics: {
-      host: read.METRICS_HOST,
-      port: read.TRACE_API_METRICS_PORT,
-      isPortChosen: Boolean(env["TRACE_API_METRICS_PORT"]),
-    },
+    metrics: metricsConfig(read, "TRACE_API_METRICS_PORT", env),
     database: databaseConfig(read),
     processes: processesOf(read),
     redisUrl: read.REDIS_URL,

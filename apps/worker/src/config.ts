@@ -5,6 +5,7 @@ import {
   databaseConfig,
   durationVariable,
   integerVariable,
+  metricsConfig,
   portVariable,
   readEnv,
 } from "@waymark/service";
@@ -30,11 +31,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     EVENT_RETENTION_MONTHS: integerVariable({ min: 1, max: 1_200 }).optional(),
   });
   return {
-    metrics: {
-      host: read.METRICS_HOST,
-      port: read.WORKER_METRICS_PORT,
-      isPortChosen: Boolean(env["WORKER_METRICS_PORT"]),
-    },
+    metrics: metricsConfig(read, "WORKER_METRICS_PORT", env),
     database: databaseConfig(read),
     redisUrl: read.REDIS_URL,
     mail: {

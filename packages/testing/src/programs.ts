@@ -42,14 +42,9 @@ export const chromiumFlags = [
 export const describeWithChromium = (name: string, suite: (executablePath: string) => void) =>
   describeWithProgram("chromium", name, suite);
 
-/** The URL of the tests' Redis; undefined on a machine without `redis-server`. */
-function testRedisUrl(): string | undefined {
-  return process.env["TEST_REDIS_URL"];
-}
-
 /** Runs a suite with the URL of Redis. Without Redis, jest reports it as skipped, by name. */
 export function describeWithRedis(name: string, suite: (redisUrl: string) => void): void {
-  const url = testRedisUrl();
+  const url = process.env["TEST_REDIS_URL"];
   if (url) describe(name, () => suite(url));
   else describe.skip(`${name} (needs redis-server on the PATH)`, () => suite("redis://127.0.0.1:1"));
 }

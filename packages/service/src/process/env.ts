@@ -123,6 +123,15 @@ export function databaseConfig(
   return { url, directUrl: directUrl ?? url, maxConnections, isPooledByTransaction, isStandbyRequired };
 }
 
+/** Where `/metrics` is; without a chosen port any free one will do. */
+export function metricsConfig<Name extends string>(
+  read: { METRICS_HOST: string } & Readonly<Record<Name, number>>,
+  name: Name,
+  env: NodeJS.ProcessEnv,
+) {
+  return { host: read.METRICS_HOST, port: read[name], isPortChosen: Boolean(env[name]) };
+}
+
 const mostProcesses = 64;
 
 export const httpVariables = {

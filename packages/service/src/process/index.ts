@@ -7,6 +7,7 @@ export {
   durationVariable,
   httpVariables,
   integerVariable,
+  metricsConfig,
   portVariable,
   processesOf,
   readEnv,

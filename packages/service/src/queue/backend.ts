@@ -77,17 +77,10 @@ export type ProducerQueue = Pick<Queue, "getWaitingCount" | "addBulk" | "close">
 /** Runs a job; `token` is its lock. */
 export type JobProcessor = (job: Job, token: string) => Promise<void>;
 
-export interface WorkerSettings {
-  concurrency: number;
-  lockDuration: number;
-  stalledInterval: number;
-  maxStalledCount: number;
-  /** How long an idle worker waits to be woken before it asks by itself, in seconds. */
-  drainDelay: number;
-  /** How long the loop waits after an error of the connection, in milliseconds. */
-  runRetryDelay: number;
-  autorun: false;
-}
+export type WorkerSettings = Pick<
+  Required<WorkerOptions<unknown>>,
+  "concurrency" | "lockDuration" | "stalledInterval" | "maxStalledCount" | "drainDelay" | "runRetryDelay" | "autorun"
+>;
 
 /** A worker, and a way to end it when it cannot close in order. */
 export interface OpenedWorker {
