@@ -89,6 +89,9 @@ export interface OpenedWorker {
   cut(): void;
 }
 
+/** Events that a queue keeps: nobody reads them, so only enough to look at by hand. */
+export const keptEvents = 100;
+
 /** Finished jobs leave nothing behind: a remembered one would refuse its id when a sweep adds it again. */
 export const jobOptions = { removeOnComplete: true, removeOnFail: true } as const satisfies JobsOptions;
 

@@ -9,15 +9,13 @@ import {
 } from "bullmq";
 import {
   CuttableWorker,
+  keptEvents,
   type Producer,
   type ProducerQueue,
   pause,
   type QueueBackend,
   type ServerState,
 } from "./backend.js";
-
-/** Events that the database keeps of a queue: nobody reads them, so only enough to look at by hand. */
-const keptEvents = 100;
 
 /** After a failed attempt to open, further ones fail at once for this time. */
 const reopenDelayMs = 1_000;

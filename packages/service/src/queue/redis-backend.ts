@@ -1,9 +1,6 @@
 import { createRedisBackend, Queue } from "bullmq";
 import { Redis, type RedisOptions } from "ioredis";
-import { CuttableWorker, type Producer, type QueueBackend, type ServerState } from "./backend.js";
-
-/** Events that Redis keeps of a queue: nobody reads them, so only enough to look at by hand. */
-const keptEvents = 100;
+import { CuttableWorker, keptEvents, type Producer, type QueueBackend, type ServerState } from "./backend.js";
 
 const connecting = {
   connectTimeout: 2_000,
