@@ -87,7 +87,6 @@ export function retryAlert(pool: pg.Pool, alertId: string, accountId?: string): 
 interface AlertsToRead {
   accountId: string;
   state?: AlertState | undefined;
-  /** The last id of the page before. */
   before?: string | undefined;
   limit: number;
 }
@@ -118,7 +117,6 @@ interface PageRow {
   createdAt: Date;
   sentAt: Date | null;
   failedAt: Date | null;
-  /** When the next attempt may begin. */
   dueAt: Date;
   /** Until when a limit holds its own mail. */
   heldUntil: Date | null;

@@ -45,7 +45,6 @@ interface AppliedRow {
   finished_at: Date | null;
 }
 
-/** A person has to settle a difference between migrations and database. */
 export class MigrationError extends Error {
   override name = "MigrationError";
 }
@@ -57,7 +56,6 @@ export interface MigrateOptions {
   lockTimeoutMs?: number;
   retryAfterMs?: number;
   maxAttempts?: number;
-  /** Refuses to change a database in use by a migration that needs a quiet hour. */
   refusesQuietHour?: boolean;
   say?(line: string): void;
 }

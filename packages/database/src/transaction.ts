@@ -47,7 +47,6 @@ export async function withConnection<Result>(
   }
 }
 
-/** Runs work on a connection of its own. @param program what it is called in the server's list of sessions, after `waymark` */
 export async function withClient<Result>(
   connectionString: string,
   program: string,

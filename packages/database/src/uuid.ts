@@ -6,7 +6,6 @@ export function isUuid(text: string): boolean {
   return uuidPattern.test(text);
 }
 
-/** Sorts before every id: the start of a walk along ids. */
 export const smallestUuid = "00000000-0000-0000-0000-000000000000";
 
 export function formatUuid(bytes: Buffer): string {

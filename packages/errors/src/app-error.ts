@@ -29,18 +29,12 @@ export class AppError extends Error {
   }
 }
 
-/**
- * Makes a 400.
- * @param fields a message for each field path, such as `{ started_at: "Required" }`; `body` means the whole body
- */
+/** Makes a 400 with a message per field path, such as `{ started_at: "Required" }`; `body` means the whole body. */
 export function validationError(fields: Readonly<Record<string, string>>, cause?: unknown): AppError {
   return new AppError("validation_failed", { details: { fields }, cause });
 }
 
-/**
- * Every error of the services, with its status and public text. Sources: the "Errors" sections of both contracts, and
- * `design.md` for further errors.
- */
+/** Every error, with its status and public text, of both contracts ("Errors") and of `design.md`. */
 export const errorCodes = {
   validation_failed: { status: 400, message: "Validation failed" },
   bad_signature: { status: 400, message: "Bad signature" },

@@ -9,7 +9,6 @@ const retryAfterSeconds = 2;
 export interface ErrorHandlerOptions {
   /** Distinguishes an unreachable store (503) from a bug (500). */
   isUnavailable(error: unknown): boolean;
-  /** For requests without a logger of their own. */
   log: Logger;
 }
 

@@ -37,7 +37,6 @@ const talkative: Readonly<Record<string, number>> = {
   "packages/alerts": 12,
   "packages/auth": 17,
   "packages/client": 13,
-  "packages/errors": 13,
   "packages/plan": 15,
   "packages/traces": 13,
   "packages/web-stats": 12,

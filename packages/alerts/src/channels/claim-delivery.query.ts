@@ -35,7 +35,6 @@ interface DeliveryTurn {
   onTurn?(accountId: string): void;
   busyAccounts: readonly string[];
   busyChannels: readonly string[];
-  /** Whether mails to accounts wait for those in hand. */
   areMailsBusy?: boolean;
   /** Other workers leave a claimed delivery alone for this time; an attempt takes less. */
   leaseMs: number;

@@ -8,7 +8,6 @@ export interface Sending {
   /** The same for every attempt. */
   id: string;
   to: string;
-  /** Of a kind that signs. */
   secret: string | null;
   owed: OwedDelivery;
   message: Message;
@@ -29,7 +28,6 @@ export interface Kind {
   readonly placeholder: string;
   /** The sentence for an address that `readAddress` does not take. */
   readonly addressRule: string;
-  /** An address in its normal form. */
   readAddress(text: string): string | undefined;
   /** Its addresses hold no secret and are shown whole; those of other kinds are masked. */
   readonly isPublic?: boolean;

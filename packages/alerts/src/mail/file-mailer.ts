@@ -5,7 +5,6 @@ import type { Logger } from "pino";
 import type { Mailer } from "./mailer.js";
 
 interface FileMailerOptions {
-  /** Made if missing. */
   folder: string;
   from: string;
   log: Logger;

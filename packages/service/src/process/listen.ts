@@ -53,7 +53,6 @@ export interface ListenOptions {
   host: string;
   port: number;
   portVariable: string;
-  /** Takes any free port instead of failing when the port is taken. */
   orAnyPort?: boolean;
   registry?: Registry;
   limits?: Partial<ConnectionLimits>;

@@ -8,7 +8,6 @@ export interface LoggerOptions {
   destination?: DestinationStream;
 }
 
-/** JSON lines on standard output, one object each, with ISO times. */
 export function createLogger(options: LoggerOptions): Logger {
   const level = options.level ?? "";
   return pino(

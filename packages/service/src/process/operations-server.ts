@@ -24,7 +24,6 @@ export interface Readiness {
   body: Record<string, unknown>;
 }
 
-/** A slower store is not ready. */
 const checkTimeoutMs = 2_000;
 
 /**

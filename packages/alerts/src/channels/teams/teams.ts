@@ -11,7 +11,6 @@ export const teams = postKind({
   body: ({ message }) => asTeams(message),
 });
 
-/** As many groups as fit. */
 function asTeams(message: Message): string {
   const items = message.lists.flatMap((list) => list.items);
   for (let count = items.length; ; count--) {

@@ -65,7 +65,6 @@ export type ReadBytes = (request: Request, response: Response) => Promise<Buffer
 /** Bodies of this size and more wait for a turn: parsing one takes longer than several small requests. */
 const minTurnBytes = 16_384;
 
-/** Bounds the bytes of bodies while they arrive and until their requests are answered. */
 export interface BodyBudget {
   shares: Shares;
   turn: Turn;

@@ -5,7 +5,6 @@ import type { Siblings } from "../../process/index.js";
 /** Seconds before a refused client may try again, unless the limit knows better. */
 const retryAfterSeconds = 1;
 
-/** Makes the errors of limits, and counts them in `waymark_refused_total`. */
 export interface Refusals {
   /** 429: one account, key or client has reached its share. `limit` names it in the metric and the table of limits. */
   account(limit: string, reason: string, retryAfter?: number): AppError;
