@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { answeredNames, fieldOf, type SpanFieldName } from "./span-fields.js";
 import { type TraceFieldName, traceFields, traceMemberSql } from "./trace-fields.js";
 
@@ -45,7 +46,9 @@ export type SpanColumns = { count: number; ids: string | null; rests?: string | 
   readonly [Name in SpanFieldName]?: string | Buffer | null;
 };
 
-const optionalNames = new Set(answeredNames(true).filter((name) => fieldOf(name).body.isOptional()));
+const plainNames = answeredNames(false);
+const allNames = answeredNames(true);
+const optionalNames = new Set(allNames.filter((name) => fieldOf(name).body.isOptional()));
 
 const joined = (value: string) => `string_agg(${value}, ${separatorSql})`;
 
@@ -74,39 +77,38 @@ export function spanTexts(
 ): string[] | undefined {
   const { count, ids } = columns;
   if (count === 0 || !ids) return [];
-  const readers: ((n: number) => string)[] = [];
-  for (const name of answeredNames(withAttributes)) {
-    const reader = readerOf(name, columns, withQuotes);
-    if (!reader) return undefined;
-    readers.push(reader);
+  const members: { start: string; values: readonly string[] }[] = [];
+  for (const name of withAttributes ? allNames : plainNames) {
+    const values = valuesOf(name, columns, withQuotes);
+    if (values.length !== count) return undefined;
+    members.push({ start: `,"${name}":`, values });
   }
   const rests = withAttributes ? (columns.rests?.split(separator) ?? []) : undefined;
   const texts: string[] = [];
   for (let n = 0; n < count; n++) {
     let text = `{"id":"${ids.slice(n * idLength, (n + 1) * idLength)}"`;
-    for (const read of readers) text += read(n);
+    for (const { start, values } of members) text += start + values[n];
     texts.push(text + (rests ? rests[n] : "}"));
   }
   return texts;
 }
 
-/** Makes the member of a field from the number of its span. */
-function readerOf(name: SpanFieldName, columns: SpanColumns, withQuotes: boolean): ((n: number) => string) | undefined {
-  const { type } = fieldOf(name);
-  const isOptional = optionalNames.has(name);
-  const values = columns[name];
-  const start = `,"${name}":`;
-  if (Buffer.isBuffer(values)) {
-    return (n) => {
-      const time = microsecondText(values, n * 8);
-      return time === null ? `${start}null` : `${start}"${time}"`;
-    };
+/** The values of a column as JSON. */
+function valuesOf(name: SpanFieldName, columns: SpanColumns, withQuotes: boolean): readonly string[] {
+  const { type, body } = fieldOf(name);
+  const column = columns[name];
+  if (Buffer.isBuffer(column)) {
+    const times: string[] = [];
+    for (let at = 0; at < column.length; at += 8) {
+      const time = microsecondText(column, at);
+      times.push(time === null ? "null" : `"${time}"`);
+    }
+    return times;
   }
-  const texts = values?.split(separator) ?? [];
-  if (texts.length !== columns.count) return undefined;
-  if (withQuotes || type === "json") return (n) => start + texts[n];
-  if (!isOptional) return (n) => start + quoted(texts[n] ?? "");
-  return (n) => start + (texts[n] ? quoted(texts[n].slice(1)) : "null");
+  const texts = column?.split(separator) ?? [];
+  if (withQuotes || type === "json") return texts;
+  if (optionalNames.has(name)) return texts.map((text) => (text ? quoted(text.slice(1)) : "null"));
+  return body instanceof z.ZodEnum ? texts.map((text) => `"${text}"`) : texts.map(quoted);
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes them.
