@@ -84,6 +84,20 @@ describe("GET /traces", () => {
     );
   });
 
+  it("finds words in contents, of the own account alone", async () => {
+    const [accountId, other] = [await dashboard.makeAccount(), await dashboard.makeAccount()];
+    for (const each of [accountId, other]) {
+      const [id] = await insert(each, [{ name: "by input" }, {}]);
+      await pool.query(
+        `INSERT INTO span (account_id, trace_id, id, name, status, started_at, input)
+         VALUES ($1, $2, $3, 'call', 'ok', now(), '"Stra\\u00dfe 7"')`,
+        [each, id, uuid()],
+      );
+    }
+    const person = await dashboard.signIn(accountId, "member");
+    expect((await walk(person, "&q=STRASSE")).map(({ name }) => name)).toEqual(["by input"]);
+  });
+
   it("shows nothing of another account", async () => {
     await insert(await dashboard.makeAccount(), [{ status: "error" }]);
     const person = await dashboard.signIn(await dashboard.makeAccount());

@@ -55,11 +55,12 @@ describe("the filters", () => {
   it("become the API's query", () => {
     const own: Filters = { ...noFilters, text: " a&b ", status: "failed", agent: "x", longerMs: 60_000, range: "1h" };
     expect(pathOf(own, new Date("2026-06-01T12:34:56.789Z"), { cursor: "c", limit: 1 })).toBe(
-      "/traces?limit=1&name=a%26b&status=error%2Ctimeout&agent_id=x&min_duration_ms=60000&from=2026-06-01T11%3A34%3A00.000Z&cursor=c",
+      "/traces?limit=1&q=a%26b&status=error%2Ctimeout&agent_id=x&min_duration_ms=60000&from=2026-06-01T11%3A34%3A00.000Z&cursor=c",
     );
     expect(pathOf(noFilters, new Date())).toBe("/traces");
+    expect(pathOf({ ...noFilters, text: ' "" ' }, new Date())).toBe("/traces");
     expect(activeFilters(own).map(({ label }) => label)).toEqual([
-      "Name with “a&b”",
+      "With “a&b”",
       "Failed",
       "Agent “x”",
       "Longer than 1 min",

@@ -80,6 +80,11 @@ export function isOpenEnded({ range }: Filters): boolean {
   return range !== "custom";
 }
 
+/** Whether there is a word to look for. */
+export function isSearch({ text }: Filters): boolean {
+  return /[^\s"]/.test(text);
+}
+
 /** The address's query with its question mark; empty without filters. */
 export function writeFilters({ text, status, agent, longerMs, range, from, to, after }: Filters): string {
   const days = from === "" ? { range } : { from, to };
@@ -90,7 +95,7 @@ export function writeFilters({ text, status, agent, longerMs, range, from, to, a
 export function pathOf(filters: Filters, now: Date, { cursor = filters.after, limit = 50 } = {}): string {
   const query = {
     limit: limit === 50 ? "" : limit,
-    name: filters.text.trim(),
+    q: isSearch(filters) ? filters.text.trim() : "",
     status: apiStatus[filters.status],
     agent_id: filters.agent,
     min_duration_ms: filters.longerMs,
@@ -117,7 +122,7 @@ export function activeFilters(filters: Filters): ActiveFilter[] {
   const { text, status, agent, longerMs, range, from, to, after } = filters;
   const active: ActiveFilter[] = [];
   const add = (label: string, none: Partial<Filters>) => active.push({ label, without: { ...filters, ...none } });
-  if (text.trim() !== "") add(`Name with “${text.trim()}”`, { text: "" });
+  if (isSearch(filters)) add(`With “${text.trim()}”`, { text: "" });
   if (status !== "all") add(status === "failed" ? "Failed" : "Running", { status: "all" });
   if (agent !== "") add(`Agent “${agent}”`, { agent: "" });
   if (longerMs > 0) add(`Longer than ${durationLabel(longerMs)}`, { longerMs: 0 });

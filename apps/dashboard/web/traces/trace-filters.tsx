@@ -92,7 +92,7 @@ function SearchBox({ text, onText }: { text: string; onText(text: string): void 
         class="input"
         aria-label="Search traces"
         aria-keyshortcuts="/"
-        placeholder="Search names, or paste a trace id"
+        placeholder="Search names and contents, or paste a trace id"
         maxlength={200}
         spellcheck={false}
         value={typed}

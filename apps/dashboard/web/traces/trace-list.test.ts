@@ -32,6 +32,7 @@ function start(parts: Partial<TraceListDeps> = {}) {
     },
     pathOf: (cursor) => `/traces?cursor=${cursor ?? ""}`,
     takesAll: true,
+    isSearch: false,
     isFromStart: true,
     idsOnScreen: () => (test.state?.rows ?? []).map(({ id }) => id),
     mayMove: () => test.mayMove,
@@ -108,6 +109,22 @@ describe("the list of traces", () => {
     const failed = { ...noChanges, changed: [row("3", { status: "error" })], gone: ["2"] };
     expect([await poll(failed), await poll({ ...failed, gone: [] })]).toEqual([true, false]);
     expect([shown(), said]).toEqual([["3"], ["Failed: trace 3"]]);
+  });
+
+  it("goes on with a search over pages without rows, and seldom begins it anew", async () => {
+    const { poll, list, answers, asked, shown, test } = start({ isSearch: true, takesAll: false });
+    await poll(page([], "a"));
+    await poll();
+    answers.push(page([], "b"), page(["1"]));
+    await list.more();
+    await list.more();
+    expect([shown(), test.state?.cursor]).toEqual([["1"], null]);
+    for (let n = 0; n < 27; n++) await poll(noChanges);
+    expect(asked.filter((path) => path.includes("cursor="))).toEqual(
+      ["", "a", "b"].map((each) => `/traces?cursor=${each}`),
+    );
+    for (let n = 0; n < 3; n++) await poll(page(["2", "1"]), noChanges);
+    expect(shown()).toEqual(["2", "1"]);
   });
 
   it("reads the first page while it has no rows, and at times when filters decide about new traces", async () => {

@@ -27,6 +27,8 @@ export interface TraceListDeps {
   pathOf(cursor: string | undefined): string;
   /** Whether a new trace belongs to the list by itself; otherwise the first page tells. */
   takesAll: boolean;
+  /** Whether the server looks into contents: that takes long. */
+  isSearch: boolean;
   /** Whether the list begins at its newest trace. */
   isFromStart: boolean;
   /** Ids of rows on the screen, 100 at most. */
@@ -122,8 +124,9 @@ async function readFirstPage(deps: TraceListDeps, store: Store): Promise<boolean
   return store.arrive(page.traces, isBurst);
 }
 
-/** A filtered list reads its first page with every fifth poll. */
+/** A filtered list reads its first page with every fifth poll, a search seldom. */
 const pollsPerFirstPage = 5;
+const pollsPerSearch = 30;
 
 /** The list of one set of filters: pages, and what changes while it is open. */
 export function createTraceList(deps: TraceListDeps, kept?: TraceListState) {
@@ -131,8 +134,12 @@ export function createTraceList(deps: TraceListDeps, kept?: TraceListState) {
   const readChanges = createChangesReader(deps, store);
   let polls = 0;
   let isPolling = false;
-  const wantsFirstPage = () =>
-    deps.isFromStart && (store.state.rows.length === 0 || (!deps.takesAll && polls % pollsPerFirstPage === 0));
+  const wantsFirstPage = () => {
+    const { rows, cursor } = store.state;
+    if (!deps.isFromStart || (rows.length === 0 && cursor !== null)) return false;
+    if (deps.isSearch) return polls % pollsPerSearch === pollsPerSearch - 1;
+    return rows.length === 0 || (!deps.takesAll && polls % pollsPerFirstPage === 0);
+  };
 
   async function load(): Promise<void> {
     await deps

@@ -3,7 +3,7 @@ import { api } from "../data/api.js";
 import { hasAnswer } from "../data/query.js";
 import { announce } from "../ui/announce.js";
 import { zone } from "../ui/preferences.js";
-import { activeFilters, type Filters, isOpenEnded, pathOf, writeFilters } from "./filters.js";
+import { activeFilters, type Filters, isOpenEnded, isSearch, pathOf, writeFilters } from "./filters.js";
 import { createKeptLists, entryId, type Place } from "./kept-lists.js";
 import { createTraceList, type TraceListState } from "./trace-list.js";
 
@@ -36,6 +36,7 @@ export function useTraceList(filters: Filters, table: { current: HTMLElement | n
       pathOf: (cursor: string | undefined) =>
         pathOf(filters, new Date(), { limit: shown.wanted ? wayBackRows : pageRows, ...(cursor && { cursor }) }),
       takesAll: isOpenEnded(filters) && activeFilters({ ...filters, range: "", after: "" }).length === 0,
+      isSearch: isSearch(filters),
       isFromStart: filters.after === "",
       idsOnScreen: () => idsOnScreen(table.current, shown.state?.rows ?? []),
       mayMove: () => !shown.wanted && scrollY < 8 && !table.current?.contains(document.activeElement),
