@@ -69,18 +69,32 @@ function hashesOf(folded: string): number[] {
   return hashes;
 }
 
-/** Visits the grams in order, by a hash of each: FNV-1a over units. */
+const factor = 0x01000193;
+const powers = Array.from({ length: longestGram }, (_, power) => {
+  let product = 1;
+  for (let n = 0; n < power; n++) product = Math.imul(product, factor);
+  return product;
+});
+
+/** Visits the grams in order, by a rolling hash of each. */
 function eachGram(folded: string, visit: (hash: number) => void): void {
-  for (let from = 0; from < folded.length; from++) {
-    let [hash, weight, at] = [0x811c9dc5, 0, from];
-    while (weight < gramWeight && at < folded.length) {
-      const unit = folded.charCodeAt(at++);
-      hash = Math.imul(hash ^ unit, 0x01000193);
-      weight += unit < firstIdeograph ? letterWeight : ideographWeight;
+  let [hash, weight, from] = [0, 0, 0];
+  for (let to = 0; to < folded.length; to++) {
+    const unit = folded.charCodeAt(to);
+    hash = (Math.imul(hash, factor) + unit) | 0;
+    weight += weightOf(unit);
+    while (weight >= gramWeight) {
+      visit(hash);
+      const first = folded.charCodeAt(from);
+      hash = (hash - Math.imul(first, powers[to - from] ?? 1)) | 0;
+      weight -= weightOf(first);
+      from++;
     }
-    if (weight < gramWeight) return;
-    visit(hash);
   }
+}
+
+function weightOf(unit: number): number {
+  return unit < firstIdeograph ? letterWeight : ideographWeight;
 }
 
 function firstBit(hash: number): number {
