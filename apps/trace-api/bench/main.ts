@@ -14,8 +14,9 @@ import { formatNodes } from "./nodes.js";
 import { profile } from "./profile.js";
 import { formatBuildRatios, formatBulkTable, formatReport, formatTable, type Results } from "./report.js";
 import { bulkOperations, makeAccounts, type Operation, operations } from "./scenario.js";
+import { search } from "./search.js";
 
-const usage = `pnpm bench traces [--seconds 4] [--rounds 3] [--save] [--only OPERATION] [--against CLONE/apps/trace-api/dist/main.js] [--profile] [--latency] [--node VERSION,VERSION]
+const usage = `pnpm bench traces [--seconds 4] [--rounds 3] [--save] [--only OPERATION] [--against CLONE/apps/trace-api/dist/main.js] [--profile] [--latency] [--search TRACES] [--node VERSION,VERSION]
 
 Drives the trace API on a Postgres of its own, beside Express apps that do nothing.
   --save     keeps the report in apps/trace-api/bench/results
@@ -23,6 +24,7 @@ Drives the trace API on a Postgres of its own, beside Express apps that do nothi
   --against  measures another built clone's service too, on its own schema, over 1 and 64 connections, instead of everything else
   --profile  shows where the service's CPU time goes, instead of everything else
   --latency  measures one connection beside GET /health and a bare INSERT, instead of everything else
+  --search   stores so many recorded runs and searches their contents, instead of everything else
   --node     measures on these versions of Node, such as 20,24,26, instead of everything else
 `;
 
@@ -49,6 +51,7 @@ async function main(): Promise<void> {
       against: { type: "string" },
       profile: { type: "boolean", default: false },
       latency: { type: "boolean", default: false },
+      search: { type: "string" },
       node: { type: "string" },
     },
   });
@@ -74,6 +77,7 @@ interface Values {
   latency: boolean;
   only?: string;
   against?: string;
+  search?: string;
   node?: string;
 }
 
@@ -89,6 +93,10 @@ async function runChosen(
   if (values.latency) {
     const entry = values.against ?? entries.ours;
     return finish("latency", await latency(stage, await start("ours", { databaseUrl, entry }), databaseUrl));
+  }
+  if (values.search) {
+    const subject = await start("ours", { databaseUrl, entry: entries.ours });
+    return finish("search", await search(stage, subject, databaseUrl, Number(values.search)));
   }
   if (values.node) {
     const nodes = values.node.split(",");
