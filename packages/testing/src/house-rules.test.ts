@@ -7,6 +7,7 @@ import { describe, expect, it } from "@jest/globals";
 import {
   findDeadPaths,
   findPackedLiterals,
+  findPruningBesideLocks,
   findSecondErrorShapes,
   findStyleClashes,
   readRepository,
@@ -29,6 +30,16 @@ describe("the rules of the house", () => {
     expect(
       findSecondErrorShapes(fixture("apps/a/src/a.ts", "response.status(418).json({ message: 'no' })")),
     ).toHaveLength(1);
+  });
+
+  it("let no statement that locks rows choose partitions by another table", () => {
+    expect(findPruningBesideLocks(files)).toEqual([]);
+    const sql = (lock: string, id: string) =>
+      fixture("apps/a/a.query.ts", `const aSql = \`SELECT FROM b JOIN span s ON s.trace_id = ${id} ${lock}\`;`);
+    expect(findPruningBesideLocks(sql("FOR UPDATE OF b", "b.id"))).toEqual(["apps/a/a.query.ts: aSql"]);
+    expect([...findPruningBesideLocks(sql("", "b.id")), ...findPruningBesideLocks(sql("FOR UPDATE", "$1"))]).toEqual(
+      [],
+    );
   });
 
   it("keep the styles of one page from the others", () => {

@@ -35,6 +35,18 @@ export function findSecondErrorShapes(files: readonly SourceFile[]): string[] {
     .map(({ path }) => path);
 }
 
+const lockPattern = /\bFOR (NO KEY UPDATE|UPDATE|KEY SHARE|SHARE)\b|\b(keepTraceSql|lockedUsageSql)\(/;
+const prunedPattern = /\b(FROM|JOIN) span\b[^;]*?\b(s|span)\.trace_id = (?!\$)/;
+
+/** Statements that lock rows and choose partitions of `span` by a value of another table; `isSpanSql` says why not. */
+export function findPruningBesideLocks(files: readonly SourceFile[]): string[] {
+  return files
+    .filter(({ path }) => path.endsWith(".query.ts"))
+    .flatMap(({ path, text }) => text.split("\n\n").map((part) => ({ path, part })))
+    .filter(({ part }) => lockPattern.test(part) && prunedPattern.test(part))
+    .map(({ path, part }) => `${path}: ${/\w+Sql\b/.exec(part)?.[0]}`);
+}
+
 /** Missing paths of the repository in documents, as `file: path`. */
 export function findDeadPaths(files: readonly SourceFile[], exists: (path: string) => boolean): string[] {
   return files

@@ -73,7 +73,7 @@ const addScoreSql = (onLock: OnLock) => `
       r.span_id IS NULL OR EXISTS (
         SELECT FROM span s WHERE s.account_id = $1 AND s.trace_id = $2 AND s.id = r.span_id
       ) AS has_span,
-      (SELECT count(*) FROM score s WHERE s.account_id = r.account_id AND s.trace_id = r.trace_id) >= $12 AS is_full
+      (SELECT count(*) FROM score o WHERE o.account_id = r.account_id AND o.trace_id = r.trace_id) >= $12 AS is_full
     FROM r LEFT JOIN idempotency_key k ON k.account_id = r.account_id AND k.key = r.key
   ), wanted AS MATERIALIZED (
     SELECT asked.*, 1 AS position, $14::int AS bytes_to_add, $15::bigint AS max_bytes FROM asked
