@@ -5,6 +5,5 @@ export interface JobDeps {
   pool: pg.Pool;
   log: Logger;
   now(): Date;
-  /** Asked between batches. */
   isStopping(): boolean;
 }

@@ -7,10 +7,7 @@ export interface PeriodicJob {
   run(): Promise<unknown>;
 }
 
-/**
- * Shows when each job last ended well, and how often it runs; a job without a success yet shows the worker's start.
- * @returns the function to call after a success
- */
+/** Shows when each job last ended well, at first the worker's start, and how often it runs. */
 export function observeJobs(registry: Registry, jobs: readonly PeriodicJob[]): (job: PeriodicJob) => void {
   const common = { labelNames: ["job_name" as const], registers: [registry] };
   const success = new Gauge({
@@ -53,7 +50,6 @@ export function runPeriodically(jobs: readonly PeriodicJob[], log: Logger, onSuc
   };
   for (const job of jobs) start(job);
   return {
-    /** Starts no further round, and waits for the rounds under way. */
     async stop() {
       isStopped = true;
       for (const timer of timers.values()) clearTimeout(timer);

@@ -60,25 +60,20 @@ export function remainingBytes({ plan, usedBytes }: { plan: Plan; usedBytes: num
 /** Requests per minute for one key of the statistics service (statistics contract, "Limits"). */
 export const statisticsRequestsPerMinute = 60;
 
-/** The path of the page for upgrades, as both contracts give it. */
 export const upgradePath = "/dashboard/billing";
 
-/** A UTC month: monthly limits start anew with each. */
 export interface UtcMonth {
-  /** `YYYY-MM`. */
   readonly label: string;
   /** The first day, `YYYY-MM-DD`, the key of the month's counter. */
   readonly firstDay: string;
   /** Whole seconds from the moment to the start of the next month, rounded up, at least 1. */
   readonly secondsLeft: number;
-  /** The start of the next month, ISO 8601. */
   readonly endsAt: string;
 }
 
 /** The month last asked for: most requests of a process have one. */
 let last = monthAt(0);
 
-/** The UTC month of a moment (trace contract, "Limits": reset on the 1st of each calendar month, UTC). */
 export function utcMonth(moment: Date): UtcMonth {
   const at = moment.getTime();
   if (at < last.startsAtMs || at >= last.endsAtMs) last = monthAt(at);

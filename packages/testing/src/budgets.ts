@@ -32,12 +32,10 @@ const mostSettings = 65;
 
 /** Comments of a workspace in percent, where one in ten is not reached yet: a number only falls. */
 const talkative: Readonly<Record<string, number>> = {
-  "apps/worker": 13,
   "packages/accounts": 12,
   "packages/alerts": 12,
   "packages/auth": 17,
   "packages/client": 13,
-  "packages/plan": 15,
   "packages/traces": 13,
   "packages/web-stats": 12,
 };

@@ -6,10 +6,7 @@ interface KeepEventsDeps extends JobDeps {
   eventRetentionMonths: number | undefined;
 }
 
-/**
- * Keeps the partitions of raw events and of visitors: makes those of this month and the next and of the days ahead before the
- * first event needs them, and removes months past the retention and past days of visitors. Rollups stay.
- */
+/** Makes partitions of events and visitors before the first event needs them, and removes those past retention. */
 export function createKeepEvents(deps: KeepEventsDeps): () => Promise<void> {
   const { pool, log, eventRetentionMonths: months, now, isStopping } = deps;
   const partitions = createPartitions(pool, () => now().getTime());

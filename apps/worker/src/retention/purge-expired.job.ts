@@ -27,9 +27,7 @@ const longestRetentionDays = Math.max(...planIds.map((id) => planOf(id).retentio
 const maxVisits = 50;
 
 /**
- * Removes data past its retention: traces by the account's present plan (trace contract, "Limits"), salts of visitor hashes,
- * idempotency keys, ids of deleted OpenTelemetry traces, counters of requests, ended sessions and links, old entries of the
- * record, ended keys and handled events of Stripe; also rows of deleted accounts and sites.
+ * Removes data past its retention (trace contract, "Limits"), and rows of deleted accounts and sites (README).
  * Logs a failed part and continues with the others.
  */
 export function createPurgeExpired(deps: JobDeps): () => Promise<Purged> {
@@ -57,7 +55,6 @@ export function createPurgeExpired(deps: JobDeps): () => Promise<Purged> {
   };
 }
 
-/** Makes the weeks of spans ahead, and drops those past the longest retention; returns the number of the dropped. */
 async function keepSpanWeeks({ pool, log, now }: JobDeps): Promise<number> {
   const [today, oldest] = [now(), new Date(now().getTime() - longestRetentionDays * dayMs)];
   await ensureSpanWeeks(pool, dayOf(today), dayOf(oldest));

@@ -129,12 +129,7 @@ interface AccountBounds {
   seenBefore: Date;
 }
 
-/**
- * Removes an account's rows below the bounds, {@link batchesPerVisit} batches of a table at most.
- * @param total adds up the removed rows
- * @param isStopping asked between batches: a stop does not wait for the rest
- * @returns whether nothing is left
- */
+/** Removes an account's rows below the bounds, {@link batchesPerVisit} batches of a table; whether nothing is left. */
 export async function purgeAccount(
   pool: pg.Pool,
   { accountId, isStopping, ...below }: AccountBounds & { accountId: string; isStopping: () => boolean },
@@ -203,7 +198,6 @@ const agedRows = {
 
 export const agedNames = Object.keys(agedRows) as (keyof typeof agedRows)[];
 
-/** Removes rows of no account past their time, batch by batch until a stop. Returns their number. */
 export async function purgeAged(
   pool: pg.Pool,
   name: keyof typeof agedRows,

@@ -17,11 +17,7 @@ const listPastSql = "SELECT name FROM span_partition WHERE until <= $1 ORDER BY 
 
 const dropSql = "SELECT drop_span_partition($1)";
 
-/**
- * Makes the partitions of spans for the weeks ahead. Until one is made, the default partition takes its spans.
- * @param today `YYYY-MM-DD`, UTC
- * @param oldest the first day to keep
- */
+/** Makes the partitions of spans for the weeks ahead. Until one is made, the default partition takes its spans. */
 export async function ensureSpanWeeks(pool: pg.Pool, today: string, oldest: string): Promise<void> {
   const { rows } = await pool.query<{ day: string }>(findMissingSql, [today, oldest]);
   for (const { day } of rows) {
@@ -29,10 +25,7 @@ export async function ensureSpanWeeks(pool: pg.Pool, today: string, oldest: stri
   }
 }
 
-/**
- * Drops the partitions with spans below an id alone, as files: no row is read. One in use waits for the next round.
- * @returns their names
- */
+/** Drops the partitions with spans below an id alone, as files. One in use waits for the next round. */
 export async function dropSpanWeeks(pool: pg.Pool, before: string): Promise<string[]> {
   const { rows } = await pool.query<{ name: string }>(listPastSql, [before]);
   const dropped: string[] = [];

@@ -9,10 +9,7 @@ interface StaleTracesDeps extends Omit<JobDeps, "now"> {
   staleAfterMs: number;
 }
 
-/**
- * The interval between rounds: a stale trace closes at most a quarter of its time late, or a minute if this is shorter.
- * @returns milliseconds, from a second to a minute
- */
+/** A stale trace closes at most a quarter of its time late, or a minute if this is shorter; a second at least. */
 export function staleTracesIntervalMs(staleAfterMs: number): number {
   return Math.min(Math.max(staleAfterMs / 4, 1_000), 60_000);
 }

@@ -19,11 +19,7 @@ const findQuietTracesSql = `
   FROM trace WHERE status = 'running' AND (account_id, id) > ($1::uuid, $2::uuid)
   ORDER BY account_id, id LIMIT $4`;
 
-/**
- * Finds running traces with an own row older than `staleAfterMs`; their spans may be younger.
- * @param after the page starts after this trace
- * @returns the traces of the page, and its end, undefined after the last page
- */
+/** Finds running traces with an own row older than `staleAfterMs`; their spans may be younger. */
 export async function findQuietTraces(
   pool: pg.Pool,
   { after, staleAfterMs }: { after: TraceKey; staleAfterMs: number },
@@ -89,7 +85,6 @@ const closeStaleTracesSql = `
   ), ${insertAlertsSql("closed")}
   SELECT (SELECT count(*)::int FROM closed), a.account_id, a.id FROM (VALUES (1)) AS always LEFT JOIN new_alerts a ON true`;
 
-/** Closes the traces if they are stale indeed. @returns how many it closed, and their new alerts */
 export async function closeStaleTraces(
   pool: pg.Pool,
   { traces, staleAfterMs, uuid }: { traces: readonly TraceKey[]; staleAfterMs: number; uuid: () => string },
