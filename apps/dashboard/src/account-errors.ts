@@ -12,6 +12,7 @@ const answers: Partial<Record<AccountErrorCode, (error: AccountError) => AppErro
   unknown_site: (cause) => new AppError("site_not_found", { cause }),
   unknown_account: (cause) => new AppError("not_signed_in", { cause }),
   invalid_name: (error) => validationError({ name: error.message }, error),
+  invalid_scope: (error) => validationError({ scope: error.message }, error),
   invalid_domain: (error) => validationError({ domain: error.message }, error),
   domain_full: (error) => validationError({ domain: error.message }, error),
   too_many_keys: (error) => fullAccount(error, maxKeysPerAccount),

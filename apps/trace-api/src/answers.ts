@@ -1,3 +1,4 @@
+import { type KeyScope, scopeProblem, sufficientScopes } from "@waymark/auth";
 import { upgradePath } from "@waymark/plan";
 import {
   type ApiDescription,
@@ -22,6 +23,9 @@ The API returns metadata, inputs and outputs exactly as it received them. Every 
 The operations of the contract (\`POST\`, \`PATCH\` and \`GET\` of a trace, \`POST\` of a span) ignore unknown query parameters. All
 others, and a request with \`include\`, refuse them with 400.
 
+A key has a scope: \`ingest\` sends, \`read\` reads, and \`all\` also deletes. Each call needs a key of its own scope or of
+\`all\`. Give \`ingest\` to agents and browsers: who finds such a key can read and delete nothing.
+
 Every error is JSON with an \`error\` string. Each call lists its own errors. Any call may also answer:
 
 404 for an unknown path, 405 with \`Allow\` for a wrong method, 413 for a body over the limit, 415 for another content type,
@@ -33,8 +37,11 @@ A POST without an answer is only safe to repeat with an \`Idempotency-Key\`: the
 answer and stores nothing twice.
 `;
 
+/** A route of this API, with what its key must be for. */
+export type ScopedRoute = Route & { readonly scope: KeyScope };
+
 /** The description of the trace service for `/openapi.json` and `/docs`. */
-export function describeTraceApi(routes: readonly Route[]): ApiDescription {
+export function describeTraceApi(routes: readonly ScopedRoute[]): ApiDescription<ScopedRoute> {
   return {
     title: "Waymark trace API",
     version: "1",
@@ -47,10 +54,17 @@ export function describeTraceApi(routes: readonly Route[]): ApiDescription {
 }
 
 /** The answers to a route's input. A route lists its own answers beside these, or in place of one. */
-function commonAnswers({ body, query, params, takesIdempotencyKey }: Route): Record<number, DocumentedAnswer> {
+function commonAnswers({
+  scope,
+  body,
+  query,
+  params,
+  takesIdempotencyKey,
+}: ScopedRoute): Record<number, DocumentedAnswer> {
   return {
     400: body ? validationFailed : query ? invalidQuery : unknownParameter,
     401: invalidKey,
+    403: wrongScope(scope),
     ...(params?.["trace_id"] !== undefined && { 404: traceNotFound }),
     ...(takesIdempotencyKey && { 409: requestInProgress, 422: idempotencyKeyReused }),
   };
@@ -81,6 +95,12 @@ function refusal(description: string, error: string, headers?: readonly string[]
 const invalidKey = refusal("The key is missing, malformed, unknown or revoked", "Invalid API key", [
   "WWW-Authenticate",
 ]);
+
+function wrongScope(needed: KeyScope): DocumentedAnswer {
+  const scopes = sufficientScopes(needed).map((scope) => `\`${scope}\``);
+  const example = scopeProblem(needed === "ingest" ? "read" : "ingest", needed) ?? "";
+  return refusal(`The key's scope is not ${scopes.join(" or ")}`, example, ["WWW-Authenticate"]);
+}
 
 export const agentNotFound = refusal("The agent does not exist, or belongs to another account", "Agent not found");
 
@@ -117,10 +137,10 @@ const idempotencyKeyReused = refusal(
 );
 
 export const agentLimitReached: DocumentedAnswer = {
-  description: "A Free account has its one agent, and this trace names another",
-  schema: errorSchema({ upgrade_url: z.string() }),
+  description: "A Free account has its one agent, and this trace names another; or the key's scope is `read`",
+  schema: errorSchema({ upgrade_url: z.string().optional() }),
   example: { error: "Free plan limited to 1 agent", upgrade_url: upgradePath },
-  headers: quotaHeaderNames,
+  headers: [...quotaHeaderNames, "WWW-Authenticate"],
 };
 
 const usedUpSchema = errorSchema({

@@ -1,4 +1,4 @@
-import { authenticate, type KeyDirectory } from "@waymark/auth";
+import { authenticate, type KeyDirectory, principalOf, requireScope } from "@waymark/auth";
 import { isDatabaseUnavailable } from "@waymark/database";
 import { errorHandler, notFoundHandler } from "@waymark/errors";
 import { createAccepted, type ReadinessChecks, type Siblings } from "@waymark/service";
@@ -22,7 +22,7 @@ import type { Registry } from "prom-client";
 import { createKnownAgents } from "./agents/known-agents.js";
 import { listAgentsRoute } from "./agents/list-agents.route.js";
 import { readSeriesRoute } from "./agents/read-series.route.js";
-import { describeTraceApi } from "./answers.js";
+import { describeTraceApi, type ScopedRoute } from "./answers.js";
 import { createGroupCommitFactory } from "./batching/group-commit.js";
 import { listFailuresRoute } from "./failures/list-failures.route.js";
 import { createIdempotencyGuard } from "./idempotency/idempotency-guard.js";
@@ -99,7 +99,7 @@ export function createApp(deps: AppDeps): Express {
     getUsage: getUsageRoute(routeDeps),
     readModelUsage: readModelUsageRoute(routeDeps),
   };
-  const routes = [
+  const routes: ScopedRoute[] = [
     createTraceRoute(writeDeps),
     addSpanRoute(writeDeps),
     addSpansRoute(writeDeps),
@@ -118,7 +118,7 @@ export function createApp(deps: AppDeps): Express {
     reads.getUsage,
     reads.readModelUsage,
     otlpRoute(writeDeps),
-    mcpRoute({ name: "waymark-traces", tools: traceTools(reads, createTraceAnswers(routeDeps)) }),
+    { ...mcpRoute({ name: "waymark-traces", tools: traceTools(reads, createTraceAnswers(routeDeps)) }), scope: "read" },
   ];
   const api = describeTraceApi(routes);
 
@@ -129,6 +129,7 @@ export function createApp(deps: AppDeps): Express {
   mountRoutes(app, routes, {
     basePath: api.basePath,
     guards,
+    permit: ({ scope }, response) => requireScope(principalOf(response), scope),
     readBody: createBodyReader(deps.bodyLimitBytes, { budget }),
     readBytes: createBytesReader(deps.bodyLimitBytes, budget),
     answers: deps.answers,

@@ -10,6 +10,7 @@ export type AccountErrorCode =
   | "invalid_email"
   | "email_taken"
   | "invalid_name"
+  | "invalid_scope"
   | "invalid_domain"
   | "domain_taken"
   | "domain_full";

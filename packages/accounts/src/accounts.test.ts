@@ -5,7 +5,7 @@ import { createPrisma } from "@waymark/database/prisma";
 import { useDatabase } from "@waymark/testing";
 import { AccountError } from "./account-error.js";
 import { changePlan, createAccount, findAccount, findAccountByEmail, listAccounts } from "./accounts.js";
-import { issueKey, listKeys, renameKey, revokeKey } from "./keys.js";
+import { issueKey, listKeys, readLiveKeys, renameKey, revokeKey } from "./keys.js";
 import { createSite, shareSite } from "./sites.js";
 
 const database = useDatabase();
@@ -91,6 +91,19 @@ describe("keys", () => {
       expect.objectContaining({ id: issued.id, service: "trace", name: "ci", revoked_at: null }),
     ]);
     expect(JSON.stringify(listed)).not.toContain(issued.key);
+  });
+
+  it("of the trace API have a scope, all of them by default, and others none", async () => {
+    const { id: accountId } = await createAccount(prisma, { email: "scope@example.com", plan: "free" });
+    const make = (service: "trace" | "analytics", scope?: "ingest" | "read") =>
+      issueKey(database.pool, { accountId, service, scope, name: "k" });
+    expect(await make("trace", "ingest")).toMatchObject({ scope: "ingest" });
+    expect(await make("trace")).toMatchObject({ scope: "all" });
+    expect(await make("analytics")).not.toHaveProperty("scope");
+    await expect(make("analytics", "read")).rejects.toMatchObject({ code: "invalid_scope" });
+    const scopes = (await listKeys(database.pool, accountId)).map(({ scope }) => scope);
+    expect(scopes).toEqual(["ingest", "all", null]);
+    expect((await readLiveKeys(database.pool, accountId)).map(({ scope }) => scope)).toEqual(scopes.toReversed());
   });
 
   it("are revoked for good, and keep the moment of the first revocation", async () => {

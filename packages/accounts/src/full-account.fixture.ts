@@ -18,6 +18,8 @@ const special: Record<string, string> = {
   "api_key.account_id": "(SELECT id FROM account ORDER BY created_at DESC LIMIT 1)",
   "api_key.service": "'trace'",
   "api_key.service by site_id": "'share'",
+  "api_key.scope": "'ingest'",
+  "api_key.scope by site_id": "'all'",
   "api_key.hash": "sha256(gen_random_uuid()::text::bytea)",
   "alert_settings.mode": "'each'",
   "channel.kind": "'mail'",

@@ -1,4 +1,4 @@
-import { createApiKey, type KeyService } from "@waymark/auth";
+import { createApiKey, type KeyScope, type KeyService } from "@waymark/auth";
 import { createUuidV7, isUuid, type Queryable, textTimes } from "@waymark/database";
 import type pg from "pg";
 import { AccountError, readName } from "./account-error.js";
@@ -7,6 +7,8 @@ import { lockAccount, requireAccount } from "./accounts.js";
 interface KeyRow {
   id: string;
   service: string;
+  /** Null for the analytics API. */
+  scope: KeyScope | null;
   name: string;
   hint: string;
   created_at: Date;
@@ -38,21 +40,34 @@ const uuid = createUuidV7();
 /** The API that a stored key opens: a shared key opens the analytics API. */
 const keyServiceSql = "CASE service WHEN 'share' THEN 'analytics' ELSE service END";
 
+/** What a key may do. Keys of the analytics API only read, and have none. */
+const keyScopeSql = "CASE service WHEN 'trace' THEN scope END";
+
 /** Keys that work: neither revoked nor past their end. */
 export const isLiveKeySql = "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())";
 
-const insertKeySql = `INSERT INTO api_key (id, account_id, service, name, hash, hint, created_by, site_id, expires_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`;
+interface NewKey {
+  accountId: string;
+  service: KeyService;
+  name: string;
+  /** Of a key of the trace API; all by default. */
+  scope?: KeyScope | undefined;
+  createdBy?: string;
+  share?: Share;
+}
+
+const insertKeySql = `INSERT INTO api_key (id, account_id, service, name, hash, hint, created_by, scope, site_id, expires_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;
 
 /**
  * Makes a key and stores its SHA-256; only this answer has the key. In a transaction the limit is exact, since the account's row stays locked.
- * @throws AccountError `unknown_account`, `invalid_name`, `too_many_keys`
+ * @throws AccountError `unknown_account`, `invalid_name`, `invalid_scope`, `too_many_keys`
  */
-export async function issueKey(
-  database: Queryable,
-  input: { accountId: string; service: KeyService; name: string; createdBy?: string; share?: Share },
-) {
-  const { accountId, service, createdBy = null, share } = input;
+export async function issueKey(database: Queryable, input: NewKey) {
+  const { accountId, service, scope = "all", createdBy = null, share } = input;
+  if (service !== "trace" && scope !== "all") {
+    throw new AccountError("invalid_scope", "Only keys of the trace API have a scope.");
+  }
   const name = readName(input.name, "key");
   const { slot } = await lockAccount(database, accountId);
   const sql = `SELECT FROM api_key WHERE account_id = $1 AND ${isLiveKeySql}`;
@@ -63,13 +78,13 @@ export async function issueKey(
   }
   const { key, hash, hint } = createApiKey(service, slot);
   const id = uuid();
-  const stored = [id, accountId, share ? "share" : service, name, hash, hint, createdBy];
+  const stored = [id, accountId, share ? "share" : service, name, hash, hint, createdBy, scope];
   await database.query(insertKeySql, [...stored, share?.siteId ?? null, share?.expiresAt ?? null]);
-  return { id, service, name, key };
+  return { id, service, ...(service === "trace" && { scope }), name, key };
 }
 
 /** With a probe of `site_pkey` for a shared key. */
-const listedSql = `id, ${keyServiceSql} AS service, name, hint, created_at, last_used_at, revoked_at, site_id,
+const listedSql = `id, ${keyServiceSql} AS service, ${keyScopeSql} AS scope, name, hint, created_at, last_used_at, revoked_at, site_id,
   (SELECT domain FROM site WHERE site.id = api_key.site_id) AS site, expires_at`;
 
 /** The account's keys with the revoked ones, oldest first. @throws AccountError `unknown_account` */
@@ -121,7 +136,7 @@ async function changeKey(
 
 /** A range of `api_key_account_id_idx`, and for each a probe of `person_pkey` and `site_pkey`. */
 const readLiveKeysSql = `
-  SELECT k.id, ${keyServiceSql} AS service, k.name, k.hint, k.created_at AS "createdAt",
+  SELECT k.id, ${keyServiceSql} AS service, ${keyScopeSql} AS scope, k.name, k.hint, k.created_at AS "createdAt",
     k.last_used_at AS "lastUsedAt", p.id AS "makerId", p.name AS "makerName", s.id AS "siteId", s.domain,
     k.expires_at AS "expiresAt"
   FROM api_key k LEFT JOIN person p ON p.id = k.created_by LEFT JOIN site s ON s.id = k.site_id
@@ -130,6 +145,7 @@ const readLiveKeysSql = `
 interface LiveKeyRow {
   id: string;
   service: KeyService;
+  scope: KeyScope | null;
   name: string;
   hint: string;
   createdAt: Date;

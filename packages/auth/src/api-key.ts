@@ -10,6 +10,11 @@ export type KeyService = keyof typeof keyPrefixes;
 /** The service ids, for choices on the command line. */
 export const keyServices = Object.keys(keyPrefixes) as [KeyService, ...KeyService[]];
 
+/** What a key of the trace API may do: send, read, or everything, with deletion. */
+export const keyScopes = ["ingest", "read", "all"] as const;
+
+export type KeyScope = (typeof keyScopes)[number];
+
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const secretBytes = 32;
 /** 62^43 is the first power above 2^256. */

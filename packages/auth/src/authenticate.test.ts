@@ -5,7 +5,7 @@ import type { Principal } from "./find-key.query.js";
 
 /** The status of a request, 200 where it passes. */
 function ask(method: string, move?: Principal["move"]): unknown {
-  const principal: Principal = { accountId: "a", keyId: "k", plan: "pro", ...(move && { move }) };
+  const principal: Principal = { accountId: "a", keyId: "k", plan: "pro", scope: "all", ...(move && { move }) };
   const request = { method, headers: { authorization: "Bearer k" } } as Request;
   const response = { locals: {} } as Response;
   let passed = false;

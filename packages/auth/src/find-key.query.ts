@@ -1,11 +1,13 @@
 import type { PlanId } from "@waymark/plan";
 import type pg from "pg";
-import type { KeyService } from "./api-key.js";
+import type { KeyScope, KeyService } from "./api-key.js";
 
 export interface Principal {
   readonly accountId: string;
   readonly keyId: string;
   readonly plan: PlanId;
+  /** Keys of the analytics API have `all`: that API only reads. */
+  readonly scope: KeyScope;
   /** The only site of a shared key. */
   readonly siteId?: string;
   /** Of an account on its way from or to another cell. */
@@ -26,11 +28,11 @@ const storedServices = { trace: ["trace"], analytics: ["analytics", "share"] } s
  * probe of `api_key_hash_key`, one of `account_pkey`, one of `slot_move_pkey`.
  */
 const findKeySql = `
-  SELECT k.id AS "keyId", k.account_id AS "accountId", a.plan, k.site_id AS "siteId", k.expires_at AS "expiresAt", v.phase AS move
+  SELECT k.id AS "keyId", k.account_id AS "accountId", a.plan, k.scope, k.site_id AS "siteId", k.expires_at AS "expiresAt", v.phase AS move
   FROM api_key k JOIN account a ON a.id = k.account_id LEFT JOIN slot_move v ON v.slot = a.slot
   WHERE k.hash = $1 AND k.service = ANY ($2) AND k.revoked_at IS NULL`;
 
-type Row = Pick<Principal, "accountId" | "keyId" | "plan"> & {
+type Row = Pick<Principal, "accountId" | "keyId" | "plan" | "scope"> & {
   siteId: string | null;
   expiresAt: Date | null;
   move: Principal["move"] | null;

@@ -74,7 +74,7 @@ describe("createKeyDirectory", () => {
     await listening();
     const { key, id, accountId } = await makeKey("pro");
     const found = await Promise.all(Array.from({ length: 50 }, () => directory.find(key)));
-    for (const principal of found) expect(principal).toEqual({ accountId, keyId: id, plan: "pro" });
+    for (const principal of found) expect(principal).toEqual({ accountId, keyId: id, plan: "pro", scope: "all" });
     await directory.find(key);
     expect(lookups()).toBe(1);
   });

@@ -47,7 +47,7 @@ async function shareSite(expiresAt: Date | null) {
      VALUES ($1, $2, 'share', 'k', $3, 'h', $4, $5)`,
     [id, accountId, hash, siteId, expiresAt],
   );
-  return { key, id, siteId, principal: { accountId, siteId, keyId: id, plan: "pro" } };
+  return { key, id, siteId, principal: { accountId, siteId, keyId: id, plan: "pro", scope: "all" } };
 }
 
 const listening = () => new Promise((resolve) => setTimeout(resolve, 300));

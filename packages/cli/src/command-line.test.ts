@@ -176,6 +176,7 @@ describe("key", () => {
     expect(key).toEqual({
       id: expect.stringMatching(uuid),
       service: "trace",
+      scope: "all",
       name: "my laptop",
       key: expect.stringMatching(/^wmk_trace_/),
     });
@@ -189,6 +190,16 @@ describe("key", () => {
     const revoked = await json("key", "revoke", key.id);
     expect(revoked).toEqual({ id: key.id, revoked_at: expect.any(String) });
     expect(await json("key", "revoke", key.id)).toEqual(revoked);
+  });
+
+  it("creates a key of a scope, which the list shows; only keys of the trace API have one", async () => {
+    const { id } = await newAccount();
+    const create = (service: string) =>
+      run(["key", "create", "--account", id, "--service", service, "--scope", "ingest", "--name", "x"]);
+    expect(await create("trace")).toMatchObject({ code: 0 });
+    expect(await json("key", "list", "--account", id)).toMatchObject([{ service: "trace", scope: "ingest" }]);
+    const problem = expect.stringContaining("Only keys of the trace API have a scope.");
+    expect(await create("analytics")).toMatchObject({ code: 1, stderr: problem });
   });
 
   it("fails for an unknown account, key or service", async () => {

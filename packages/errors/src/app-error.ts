@@ -1,4 +1,6 @@
 export interface AppErrorOptions {
+  /** Replaces the code's public text, where a sentence names more. */
+  message?: string;
   /** Further members of the JSON body, such as `fields` or `upgrade_url`. */
   details?: Readonly<Record<string, unknown>>;
   headers?: Readonly<Record<string, string>>;
@@ -16,7 +18,7 @@ export class AppError extends Error {
     readonly code: ErrorCode,
     options: AppErrorOptions = {},
   ) {
-    super(errorCodes[code].message, { cause: options.cause });
+    super(options.message ?? errorCodes[code].message, { cause: options.cause });
     this.name = "AppError";
     this.status = errorCodes[code].status;
     this.details = options.details ?? {};
@@ -43,6 +45,7 @@ export const errorCodes = {
   wrong_password: { status: 401, message: "Wrong email or password" },
   agent_limit: { status: 403, message: "Free plan limited to 1 agent" },
   plan_required: { status: 403, message: "The API requires a Pro plan. Upgrade to Pro to read statistics." },
+  scope_required: { status: 403, message: "This key has the wrong scope" },
   owner_only: { status: 403, message: "Only an owner of the account may do this" },
   sign_up_closed: { status: 403, message: "Accounts are by invitation here" },
   operator_only: { status: 403, message: "Only who runs this installation may do this" },

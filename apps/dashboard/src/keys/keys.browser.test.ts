@@ -64,6 +64,25 @@ describeWithChromium("API keys in a browser", (executablePath) => {
     expect(await statusOf(key)).toBe(401);
   });
 
+  it("makes a key that only sends; its line works, and the list shows it", async () => {
+    const page = await browser.page(await dashboard.signIn(await dashboard.makeAccount("free")));
+    await open(page);
+    await page.getByRole("button", { name: "Create key" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("textbox", { name: "Name" }).fill("in the browser");
+    await dialog.getByRole("radio", { name: "Sending only" }).check();
+    await dialog.getByRole("button", { name: "Create" }).click();
+    const line = await dialog.getByRole("textbox", { name: "Try it in a terminal" }).inputValue();
+    const command = line.replace(shownUrl, traceApi);
+    const { stdout } = await promisify(execFile)("bash", ["-c", `${command} --silent --fail`]);
+    expect(JSON.parse(stdout)).toEqual({});
+    expect((await dashboard.pool.query("SELECT FROM trace")).rowCount).toBe(0);
+    expect(await statusOf(await dialog.getByRole("textbox", { name: "Your new key" }).inputValue())).toBe(403);
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    await table(page).getByRole("row").filter({ hasText: "in the browser" }).getByText("sends only").waitFor();
+  });
+
   it("works by keyboard alone, and Escape asks before it loses a key", async () => {
     const page = await browser.page(await dashboard.signIn(await dashboard.makeAccount("free")));
     await open(page);

@@ -22,6 +22,7 @@ describe("POST /keys", () => {
       id: expect.any(String),
       name: "laptop",
       service: "trace",
+      scope: "all",
       key: expect.stringMatching(/^wmk_trace_/),
     });
     const { body: list, text } = await owner.get("/keys").expect(200);
@@ -31,6 +32,7 @@ describe("POST /keys", () => {
           id: body.id,
           name: "laptop",
           service: "trace",
+          scope: "all",
           hint: `wmk_trace_…${body.key.slice(-4)}`,
           lastUsedAt: null,
         },
@@ -41,6 +43,18 @@ describe("POST /keys", () => {
     expect(text).not.toContain(body.key);
     const { body: audit } = await owner.get("/audit").expect(200);
     expect(audit.entries[0]).toMatchObject({ action: "key_created", subject: "laptop", person: "A member" });
+  });
+
+  it("201: makes a key of the trace API with a scope; 400 for an unknown one, or for the analytics API", async () => {
+    const { owner } = await team();
+    const make = (service: string, scope: string) => owner.post("/keys", { name: "k", service, scope });
+    expect((await make("trace", "ingest").expect(201)).body).toMatchObject({ scope: "ingest" });
+    expect((await owner.get("/keys")).body.keys).toMatchObject([{ service: "trace", scope: "ingest" }]);
+    for (const [service, scope] of [
+      ["trace", "write"],
+      ["analytics", "read"],
+    ] as const)
+      expect(Object.keys((await make(service, scope).expect(400)).body.fields)).toEqual(["scope"]);
   });
 
   it("400: wants a name and one of both services", async () => {

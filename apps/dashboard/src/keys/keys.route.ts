@@ -1,6 +1,6 @@
 import { issueKey, readLiveKeys, revokeKey } from "@waymark/accounts";
 import { recordAudit } from "@waymark/accounts/identity";
-import type { KeyService } from "@waymark/auth";
+import { type KeyService, keyScopes } from "@waymark/auth";
 import { withTransaction } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import { z } from "zod";
@@ -15,6 +15,7 @@ export type CreatedKey = AnswerOf<typeof keyRoutes, "post /keys">;
 const createKeyBody = z.strictObject({
   name: z.string().trim().min(1, "Give the key a name").max(200, "Must have at most 200 characters"),
   service: z.enum(["trace", "analytics"] satisfies KeyService[]),
+  scope: z.enum(keyScopes).default("all"),
 });
 
 export type CreateKeyBody = z.output<typeof createKeyBody>;

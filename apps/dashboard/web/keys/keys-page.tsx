@@ -32,6 +32,8 @@ interface ServiceProps {
 
 const serviceNames: Readonly<Record<Service, string>> = { trace: "Trace API", analytics: "Analytics API" };
 
+const scopeNames = { all: "everything", ingest: "sends only", read: "reads only" } as const;
+
 export function CreateKeyButton({ service }: ServiceProps) {
   return (
     <DialogButton look="main" icon="plus" dialog={(close) => <KeyDialog service={service} onClose={close} />}>
@@ -55,7 +57,7 @@ export function KeyPanel({ service }: ServiceProps) {
     {
       text: "Service",
       class: "is-stacked",
-      cell: (key) => <Stacked below={key.share && <Share of={key.share} />}>{serviceNames[key.service]}</Stacked>,
+      cell: (key) => <Stacked below={<Bounds of={key} />}>{serviceNames[key.service]}</Stacked>,
     },
     { text: "Made by", cell: ({ createdBy }) => createdBy?.name ?? <span class="soft">Not a member</span> },
     { text: "Made", cell: ({ createdAt }) => <Ago iso={createdAt} /> },
@@ -85,6 +87,11 @@ function NoKeys() {
       <p>Programs sign in with a key. Create one, and Waymark shows it once.</p>
     </Empty>
   );
+}
+
+/** What a key may do: its scope, or the site of a shared one. */
+function Bounds({ of: { scope, share } }: { of: ListedKey }) {
+  return <>{share ? <Share of={share} /> : scope && scopeNames[scope]}</>;
 }
 
 function Share({ of: { domain, expiresAt } }: { of: NonNullable<ListedKey["share"]> }) {
@@ -120,13 +127,20 @@ function KeyDialog({ service, onClose }: KeyDialogProps) {
   return <KeyForm service={service} onCreated={setCreated} onClose={onClose} />;
 }
 
+const scopeChoices = [
+  { value: "all", label: "Everything", hint: "Sends, reads and deletes traces." },
+  { value: "ingest", label: "Sending only", hint: "For agents, servers and browsers: it reads and deletes nothing." },
+  { value: "read", label: "Reading only", hint: "For scripts, and for tools of agents (MCP)." },
+] as const;
+
 function KeyForm({ service, onCreated, onClose }: KeyDialogProps & { onCreated(key: CreatedKey): void }) {
   const isFree = useMe().data?.account.plan === "free";
-  const initial: CreateKeyBody = { name: "", service: service ?? "trace" };
-  const create = (body: CreateKeyBody) => api.post<CreatedKey>("/keys", body);
+  const initial: CreateKeyBody = { name: "", service: service ?? "trace", scope: "all" };
+  const create = (body: CreateKeyBody) =>
+    api.post<CreatedKey>("/keys", { ...body, scope: body.service === "trace" ? body.scope : "all" });
   const form = useForm(initial, create, { invalidates, refusalAt: "name", onDone: onCreated });
   const choices = [
-    { value: "trace", label: serviceNames.trace, hint: "Sends and reads traces." },
+    { value: "trace", label: serviceNames.trace, hint: "For traces of agents." },
     {
       value: "analytics",
       label: serviceNames.analytics,
@@ -148,6 +162,7 @@ function KeyForm({ service, onCreated, onClose }: KeyDialogProps & { onCreated(k
         choices={choices.filter(({ value }) => service === undefined || value === service)}
         {...form.field("service")}
       />
+      {form.values.service === "trace" && <Radios label="Scope" choices={scopeChoices} {...form.field("scope")} />}
     </FormDialog>
   );
 }
@@ -173,8 +188,10 @@ function NewKey({ of: created, onClose }: { of: CreatedKey; onClose(): void }) {
   );
 }
 
-/** A read: a trace would count, and take the place of the Free plan's one agent. */
-function tryLine({ service, key }: CreatedKey, { traceApiUrl, analyticsApiUrl }: Me): string {
-  const [url, path] = service === "trace" ? [traceApiUrl, "traces?limit=1"] : [analyticsApiUrl, "sites"];
-  return `curl "${url.replace(/\/+$/, "")}/api/v1/${path}" \\\n  -H "Authorization: Bearer ${key}"`;
+/** A read, or an export of nothing: a trace would count, and take the place of the Free plan's one agent. */
+function tryLine({ service, scope, key }: CreatedKey, { traceApiUrl, analyticsApiUrl }: Me): string {
+  const [url, path] = service === "trace" ? [traceApiUrl, "api/v1/traces?limit=1"] : [analyticsApiUrl, "api/v1/sites"];
+  const address = `${url.replace(/\/+$/, "")}/${scope === "ingest" ? "v1/traces" : path}`;
+  const sent = scope === "ingest" ? ` \\\n  -H "Content-Type: application/json" -d '{}'` : "";
+  return `curl "${address}" \\\n  -H "Authorization: Bearer ${key}"${sent}`;
 }

@@ -200,7 +200,7 @@ function FirstTrace() {
   const [key, setKey] = useState<string>();
   const [agent, setAgent] = useState(defaultAgent);
   const create = useAction(async () => {
-    const created = await api.post<CreatedKey>("/keys", { name: "First trace", service: "trace" });
+    const created = await api.post<CreatedKey>("/keys", { name: "First trace", service: "trace", scope: "ingest" });
     setKey(created.key);
   });
   if (!me.data) return <Skeleton />;
@@ -229,7 +229,7 @@ function FirstTrace() {
         <div class="first-key">
           {key === undefined ? (
             <>
-              <p>Every example needs a key of the trace API.</p>
+              <p>Every example needs a key of the trace API. This one sends, and reads nothing.</p>
               <Button look="main" icon="keys" isBusy={create.isBusy} onClick={() => create.run()}>
                 Fill in a new key
               </Button>

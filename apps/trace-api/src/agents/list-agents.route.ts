@@ -29,6 +29,7 @@ export function listAgentsRoute(deps: TimedBatching) {
   const readPage = oneByOne(deps, "list-agents", listAgents, fewWaiting);
   return route({
     method: "get",
+    scope: "read",
     path: "/agents",
     operationId: "listAgents",
     summary: "List agents, with counts of their traces by status",

@@ -32,6 +32,7 @@ export function readSeriesRoute(deps: TimedBatching) {
   const read = oneByOne(deps, "read-agent-series", readSeries, fewWaiting);
   return route({
     method: "get",
+    scope: "read",
     path: "/agents/:agent_id/series",
     operationId: "readAgentSeries",
     summary: "Read an agent's traces, failures, durations, tokens and cost by hour or day",

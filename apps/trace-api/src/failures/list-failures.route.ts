@@ -22,6 +22,7 @@ export function listFailuresRoute(deps: TimedBatching) {
   const readPage = oneByOne(deps, "list-failures", listFailures, fewWaiting);
   return route({
     method: "get",
+    scope: "read",
     path: "/failures",
     operationId: "listFailures",
     summary: "List what went wrong in failed traces, most frequent first",

@@ -7,13 +7,16 @@ import type pg from "pg";
 import { traceIdOf } from "../path-ids.js";
 import { type PartName, readParts } from "../traces/trace-parts.js";
 
+/** The scope of `/mcp`: a tool needs no other one. */
+type ReadRoute = Route & { scope: "read" };
+
 interface ToolRoutes {
-  listTraces: Route;
-  getTrace: Route;
-  listAgents: Route;
-  listFailures: Route;
-  getUsage: Route;
-  readModelUsage: Route;
+  listTraces: ReadRoute;
+  getTrace: ReadRoute;
+  listAgents: ReadRoute;
+  listFailures: ReadRoute;
+  getUsage: ReadRoute;
+  readModelUsage: ReadRoute;
 }
 
 /** The tools of the trace API. */

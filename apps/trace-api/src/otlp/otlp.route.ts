@@ -82,6 +82,7 @@ export function otlpRoute(deps: OtlpDeps) {
   const storeSpans = createSpansStore(deps);
   return route({
     method: "post",
+    scope: "ingest",
     basePath: "",
     path: "/v1/traces",
     operationId: "exportTraces",
@@ -257,10 +258,14 @@ const answers = {
   401: failure("The key is missing, malformed, unknown or revoked", { code: 16, error: "Invalid API key" }, [
     "WWW-Authenticate",
   ]),
-  403: failure("All spans are of further agents than the plan allows", {
-    code: 7,
-    error: "Free plan limited to 1 agent",
-  }),
+  403: failure(
+    "All spans are of further agents than the plan allows, or the key's scope is `read`",
+    {
+      code: 7,
+      error: "Free plan limited to 1 agent",
+    },
+    ["WWW-Authenticate"],
+  ),
   413: failure("The inflated body is over the limit, or all spans are of traces that have 100,000 spans already", {
     code: 3,
     error: "Body too large",

@@ -22,6 +22,7 @@ export function addScoreRoutes(deps: AddScoreDeps) {
   const scoreRoute = (of: "trace" | "span") =>
     route({
       method: "post",
+      scope: "ingest",
       path: of === "trace" ? "/traces/:trace_id/scores" : "/traces/:trace_id/spans/:span_id/scores",
       operationId: of === "trace" ? "addScore" : "addSpanScore",
       summary: `Add a score to a ${of}`,

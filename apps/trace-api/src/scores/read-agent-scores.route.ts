@@ -21,6 +21,7 @@ export function readAgentScoresRoute(deps: TimedBatching) {
   const read = oneByOne(deps, "read-agent-scores", readAgentScores, fewWaiting);
   return route({
     method: "get",
+    scope: "read",
     path: "/agents/:agent_id/scores",
     operationId: "readAgentScores",
     summary: "Sum up the scores of an agent's traces by name",

@@ -59,14 +59,14 @@ describe("the trace service", () => {
       expect(body.paths["/api/v1/traces"].post.parameters).toMatchObject([
         { name: "Idempotency-Key", in: "header", required: false, schema: { maxLength: 255 } },
       ]);
-      const spans = ["201", "400", "401", "404", "409", "413", "422", "429"];
+      const spans = ["201", "400", "401", "403", "404", "409", "413", "422", "429"];
       expect(statuses("/api/v1/traces/{trace_id}/spans", "post")).toEqual(spans);
       expect(statuses("/api/v1/traces/{trace_id}/spans/batch", "post")).toEqual(spans);
-      const change = ["200", "400", "401", "404", "429"];
+      const change = ["200", "400", "401", "403", "404", "429"];
       expect(statuses("/api/v1/traces/{trace_id}/spans/{span_id}", "patch")).toEqual(change);
-      expect(statuses("/api/v1/traces/{trace_id}", "patch")).toEqual(["200", "400", "401", "404"]);
-      expect(statuses("/api/v1/traces/{trace_id}", "get")).toEqual(["200", "400", "401", "404"]);
-      expect(statuses("/api/v1/traces", "get")).toEqual(["200", "400", "401"]);
+      expect(statuses("/api/v1/traces/{trace_id}", "patch")).toEqual(["200", "400", "401", "403", "404"]);
+      expect(statuses("/api/v1/traces/{trace_id}", "get")).toEqual(["200", "400", "401", "403", "404"]);
+      expect(statuses("/api/v1/traces", "get")).toEqual(["200", "400", "401", "403"]);
       expect(statuses("/v1/traces", "post")).toEqual(["200", "400", "401", "403", "413", "415", "429", "503"]);
       const schemaOf = (path: string) => {
         const { schema } = body.paths[path].post.requestBody.content["application/json"];

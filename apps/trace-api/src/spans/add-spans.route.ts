@@ -23,6 +23,7 @@ export function addSpanRoute(deps: AddSpansDeps) {
   const add = createAdder(deps);
   return route({
     method: "post",
+    scope: "ingest",
     path: "/traces/:trace_id/spans",
     operationId: "addSpan",
     summary: "Add a span to a trace",
@@ -59,6 +60,7 @@ export function addSpansRoute(deps: AddSpansDeps) {
   const add = createAdder(deps);
   return route({
     method: "post",
+    scope: "ingest",
     path: "/traces/:trace_id/spans/batch",
     operationId: "addSpans",
     summary: "Add up to 1,000 spans to a trace, all or none",

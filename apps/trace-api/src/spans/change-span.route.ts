@@ -24,6 +24,7 @@ export function changeSpanRoute(
   const { clearFailure, reserve, now } = deps;
   return route({
     method: "patch",
+    scope: "ingest",
     path: "/traces/:trace_id/spans/:span_id",
     operationId: "changeSpan",
     summary: "Close or correct a span",

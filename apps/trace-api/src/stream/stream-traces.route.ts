@@ -28,6 +28,7 @@ export function streamTracesRoute({ feed, keys, refusals, now }: StreamTracesDep
   const shares = createShares({ name: "streams", ...limits, reason }, refusals);
   return route({
     method: "get",
+    scope: "read",
     path: "/traces/stream",
     operationId: "streamTraces",
     summary: "Follow new traces and changes of status",

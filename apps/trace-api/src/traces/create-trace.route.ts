@@ -29,6 +29,7 @@ interface CreateTraceDeps {
 export function createTraceRoute({ createTrace, reserve, guardIdempotency, uuid, now }: CreateTraceDeps) {
   return route({
     method: "post",
+    scope: "ingest",
     path: "/traces",
     operationId: "createTrace",
     summary: "Create a trace",

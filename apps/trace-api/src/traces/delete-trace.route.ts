@@ -10,6 +10,7 @@ export function deleteTraceRoute(deps: LoggedBatching) {
   const deleteTrace = createTraceDeleter(deps);
   return route({
     method: "delete",
+    scope: "all",
     path: "/traces/:trace_id",
     operationId: "deleteTrace",
     summary: "Delete a trace with its spans",

@@ -19,6 +19,7 @@ export function finalizeTraceRoute(deps: FinalizeTraceDeps) {
   const finalizeTrace = createFinalizer(deps);
   return route({
     method: "patch",
+    scope: "ingest",
     path: "/traces/:trace_id",
     operationId: "finalizeTrace",
     summary: "Finalize a trace",

@@ -23,6 +23,7 @@ export function getTraceRoute(deps: GetTraceDeps) {
   const answer = createAnswers(deps);
   return route({
     method: "get",
+    scope: "read",
     path: "/traces/:trace_id",
     operationId: "getTrace",
     summary: "Read a trace with all its spans",

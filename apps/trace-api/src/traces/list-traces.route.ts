@@ -15,6 +15,7 @@ export function listTracesRoute(deps: Batching) {
   const readPage = createTracePageReader(deps);
   return route({
     method: "get",
+    scope: "read",
     path: "/traces",
     operationId: "listTraces",
     summary: "List and search traces",

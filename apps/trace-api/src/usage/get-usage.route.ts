@@ -29,6 +29,7 @@ export function getUsageRoute(deps: TimedBatching & { reserve: Pick<ByteReserve,
   const readUsage = oneByOne(deps, "get-usage", getUsage);
   return route({
     method: "get",
+    scope: "read",
     path: "/usage",
     operationId: "getUsage",
     summary: "Read the plan's limits and their usage",

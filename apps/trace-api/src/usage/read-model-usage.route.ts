@@ -29,6 +29,7 @@ export function readModelUsageRoute(deps: TimedBatching) {
   const read = oneByOne(deps, "read-model-usage", readModelUsage, fewWaiting);
   return route({
     method: "get",
+    scope: "read",
     path: "/usage/models",
     operationId: "readModelUsage",
     summary: "Read tokens and cost by model and by day",

@@ -1,14 +1,15 @@
 import { issueKey, listKeys, renameKey, revokeKey } from "@waymark/accounts";
-import { keyServices } from "@waymark/auth";
+import { keyScopes, keyServices } from "@waymark/auth";
 import type { Program } from "../context/command-builder.js";
 import { formatFields, formatTable, listing } from "../output/terminal-text.js";
 
 const columns = [
-  ...(["id", "service", "site", "name", "hint"] as const),
+  ...(["id", "service", "scope", "site", "name", "hint"] as const),
   ...(["created_at", "last_used_at", "expires_at", "revoked_at"] as const),
 ];
 
-const createHelp = "\nExample:\n  $ waymark key create --account me@example.com --service trace --name laptop";
+const createHelp =
+  "\nExample:\n  $ waymark key create --account me@example.com --service trace --scope ingest --name laptop";
 
 /** `waymark key create|list|rename|revoke`. */
 export function addKeyCommands(program: Program): void {
@@ -16,9 +17,13 @@ export function addKeyCommands(program: Program): void {
   key("create", "create an API key and show it, this once", createHelp)
     .required("--account <account>", "its account, by id or address")
     .required("--service <service>", "the API it opens", { choices: keyServices })
+    .option("--scope <scope>", "what a key of the trace API may do: send, read, or all with deletion", {
+      choices: keyScopes,
+      default: "all",
+    })
     .required("--name <name>", "a name to recognise it by")
     .query(
-      ({ pool, accountId }, { service, name }) => issueKey(pool, { accountId, service, name }),
+      ({ pool, accountId }, { service, scope, name }) => issueKey(pool, { accountId, service, scope, name }),
       (value) => `${formatFields(value)}\n\nKeep the key now: only its hash is stored, it cannot be shown again.`,
     );
   key("list", "list an account's keys, oldest first, with revoked and ended ones")

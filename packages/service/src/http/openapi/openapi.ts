@@ -3,16 +3,16 @@ import { idempotencyKeyParameter } from "../route/idempotency-key.js";
 import type { DocumentedAnswer, MediaTypes, Route } from "../route/route.js";
 import { type JsonSchema, type NamedSchemas, type OpenApiParameter, toJsonSchema } from "../schema/json-schema.js";
 
-export interface ApiDescription {
+export interface ApiDescription<Described extends Route = Route> {
   title: string;
   version: string;
   description: string;
   basePath: string;
   /** The shape of the service's keys, such as `wmk_trace_…`; absent if it needs none. */
   keyForm?: string;
-  routes: readonly Route[];
+  routes: readonly Described[];
   /** Answers common to routes, by status, such as 401; a route's own answers take precedence. */
-  commonAnswers?(route: Route): Readonly<Record<number, DocumentedAnswer>>;
+  commonAnswers?(route: Described): Readonly<Record<number, DocumentedAnswer>>;
 }
 
 interface OpenApiMedia {
@@ -24,8 +24,8 @@ export interface OpenApiOperation {
   operationId: string;
   summary: string;
   description?: string;
-  /** Empty if this operation needs no key, unlike the service's others. */
-  security?: [];
+  /** Empty if this operation needs no key, unlike the service's others; with the scope of the key it needs. */
+  security?: [] | [{ apiKey: [string] }];
   parameters: OpenApiParameter[];
   requestBody?: { required: true; content: Record<string, OpenApiMedia> };
   responses: Record<
@@ -85,6 +85,7 @@ function describeOperation(
     ),
   };
   if (each.description) operation.description = each.description;
+  if (each.scope !== undefined) operation.security = [{ apiKey: [each.scope] }];
   if (each.body) {
     const { body, bodyExample } = each;
     const media = body instanceof z.ZodType ? { "application/json": { schema: body, example: bodyExample } } : body;

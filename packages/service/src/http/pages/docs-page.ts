@@ -144,7 +144,7 @@ function typeName(schema: JsonSchema): string {
 
 function curl({ path, method, operation, origin, needsKey }: Call, example: unknown): string {
   const lines = [`curl -X ${method} ${origin}${path}`];
-  if (needsKey && !operation.security) lines.push(`  -H 'Authorization: Bearer API_KEY'`);
+  if (needsKey && operation.security?.length !== 0) lines.push(`  -H 'Authorization: Bearer API_KEY'`);
   for (const { in: location, name, example: value } of operation.parameters) {
     if (location === "header" && value !== undefined) lines.push(`  -H '${name}: ${value}'`);
   }

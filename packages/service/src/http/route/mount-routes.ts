@@ -1,5 +1,5 @@
 import { AppError } from "@waymark/errors";
-import type { IRouter, RequestHandler } from "express";
+import type { IRouter, RequestHandler, Response } from "express";
 import { z } from "zod";
 import type { JsonLayout } from "../../fields/index.js";
 import type { ReadBytes } from "../body/body-bytes.js";
@@ -11,10 +11,12 @@ import { markRoute, useErrorSender } from "./request-context.js";
 import type { Route } from "./route.js";
 import { type AnswerBudget, sendAnswer } from "./send-answer.js";
 
-export interface MountOptions {
+export interface MountOptions<Mounted extends Route = Route> {
   basePath: string;
   /** Run before each handler, and for every other request below the base path: unknown paths and methods need a key, too. */
   guards?: readonly RequestHandler[];
+  /** Throws where the request's key is not for the route, before anything else of the request is read. */
+  permit?(route: Mounted, response: Response): void;
   readBody?: ReadJson;
   readBytes?: ReadBytes;
   /** Counts answers to GET above 64 KiB until the client has read them: a client not reading holds its answer. */
@@ -25,9 +27,13 @@ export interface MountOptions {
  * Mounts routes. A path with routes of other methods is answered 405 with `Allow`; unknown paths are left to the handlers
  * that follow. Each route has its whole path on the given router: a nested router costs a request several microseconds.
  */
-export function mountRoutes(router: IRouter, routes: readonly Route[], options: MountOptions): void {
+export function mountRoutes<Mounted extends Route>(
+  router: IRouter,
+  routes: readonly Mounted[],
+  options: MountOptions<Mounted>,
+): void {
   const { basePath, guards = [] } = options;
-  const labelOf = (each: Route) => (each.basePath ?? basePath) + each.path;
+  const labelOf = (each: Mounted) => (each.basePath ?? basePath) + each.path;
   const labels = new Set(routes.map(labelOf));
   const routesAt = (label: string) => routes.filter((each) => labelOf(each) === label);
   for (const label of labels) {
@@ -52,7 +58,12 @@ export function refuseMethod(allowed: readonly string[], label: string): Request
   };
 }
 
-function createHandler(spec: Route, label: string, { readBody, readBytes, answers }: MountOptions): RequestHandler {
+function createHandler<Mounted extends Route>(
+  spec: Mounted,
+  label: string,
+  options: MountOptions<Mounted>,
+): RequestHandler {
+  const { permit, readBody, readBytes, answers } = options;
   const schema = spec.body instanceof z.ZodType ? spec.body : undefined;
   const mediaTypes = schema || !spec.body ? undefined : Object.keys(spec.body);
   if ((schema && !readBody) || (mediaTypes && !readBytes)) {
@@ -64,6 +75,7 @@ function createHandler(spec: Route, label: string, { readBody, readBytes, answer
   const budget = spec.method === "get" ? answers : undefined;
   return async (request, response) => {
     markRoute(response, label);
+    permit?.(spec, response);
     const query = readQuery(request);
     const claim = spec.takesIdempotencyKey ? readIdempotencyKey(request) : undefined;
     let body: unknown;

@@ -65,6 +65,8 @@ interface Handling<Query extends z.ZodType, Body extends BodySpec> {
   opaqueElements?: { list: string; keys: readonly string[]; most: number };
   /** Reads the usual body as `body` does, at a fraction of the cost; undefined leaves it to `body`. */
   readUsual?(given: JsonBody): BodyOf<Body> | undefined;
+  /** What a request's key must be for; `MountOptions.permit` checks it. */
+  scope?: string;
   /** Whether the route reads `Idempotency-Key`; the handler keeps the promise. */
   takesIdempotencyKey?: boolean;
   handle(input: RouteInput<z.output<Query>, BodyOf<Body>>): Promise<Answer>;
@@ -88,11 +90,16 @@ export interface RouteSpec<Query extends z.ZodType, Body extends BodySpec> exten
 export type Route = RouteSpec<z.ZodType, BodySpec>;
 
 /** Checks a route's types against each other. It does nothing else: `mountRoutes` mounts the route. */
-export function route<Query extends z.ZodType = z.ZodUnknown, Body extends BodySpec = z.ZodUnknown>(
-  spec: RouteSpec<Query, Body>,
-): Route {
-  return spec as unknown as Route;
+export function route<
+  Query extends z.ZodType = z.ZodUnknown,
+  Body extends BodySpec = z.ZodUnknown,
+  Scope extends string | undefined = undefined,
+>(spec: RouteSpec<Query, Body> & { scope?: Scope }): Route & WithScope<Scope> {
+  return spec as unknown as Route & WithScope<Scope>;
 }
+
+/** An API whose routes all declare a scope requires it by type. */
+type WithScope<Scope> = Scope extends string ? { readonly scope: Scope } : unknown;
 
 /** A route of our own pages, without a description: programs in `packages/proof` read its address and schemas alone. */
 export function pageRoute<Query extends z.ZodType = z.ZodUnknown, Body extends BodySpec = z.ZodUnknown>(
