@@ -16,6 +16,8 @@ interface Look {
   theme?: "light" | "dark";
   /** The machine's zone if omitted. */
   zone?: string;
+  /** Stays open for the file's other tests: a new profile costs half a second of processor time. */
+  isKept?: true;
 }
 
 /** The built dashboard on a loopback port, with Chromium in front. */
@@ -54,6 +56,7 @@ function openChromium(executablePath: string): Promise<Browser> {
 export function useBrowser(executablePath: string, options: DashboardOptions = {}): TestBrowser {
   const dashboard = useDashboard({ pages: readPages(built(new URL("../dist/web/", import.meta.url))), ...options });
   const contexts: BrowserContext[] = [];
+  const kept: BrowserContext[] = [];
   const requests: string[] = [];
   const problems: string[] = [];
   let browser: Browser;
@@ -71,6 +74,7 @@ export function useBrowser(executablePath: string, options: DashboardOptions = {
     expect(problems.splice(0)).toEqual([]);
   });
   afterAll(async () => {
+    await Promise.all(kept.map((context) => context.close()));
     server?.closeAllConnections();
     await new Promise((resolve) => server?.close(resolve));
   });
@@ -82,11 +86,11 @@ export function useBrowser(executablePath: string, options: DashboardOptions = {
     },
     requests,
     clearRequests: () => void requests.splice(0),
-    async page(as, { width = 1440, height = 900, theme = "light", zone } = {}) {
+    async page(as, { width = 1440, height = 900, theme = "light", zone, isKept } = {}) {
       const viewport = { width, height };
       const look = { viewport, colorScheme: theme, ...(zone !== undefined && { timezoneId: zone }) };
       const context = await browser.newContext({ baseURL: origin, ...look });
-      contexts.push(context);
+      (isKept ? kept : contexts).push(context);
       // A loaded machine fails no test: jest ends one that hangs.
       context.setDefaultTimeout(0);
       if (as) {

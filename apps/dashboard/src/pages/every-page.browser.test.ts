@@ -60,10 +60,14 @@ describeWithChromium("every page", (executablePath) => {
     expect(Object.keys(states).sort()).toEqual([...paths].sort());
   });
 
-  /** One viewer's states of a page, one after the other in one tab. */
+  const tabs = new Map<PageState["as"], Promise<Page>>();
+
+  /** One viewer's states of a page, one after the other in the viewer's tab. */
   async function checkStates(path: string, ofViewer: readonly PageState[]) {
     const as = ofViewer[0]?.as;
-    const page = await browser.page(as && made.viewers[as]);
+    const tab = tabs.get(as) ?? browser.page(as && made.viewers[as], { isKept: true });
+    tabs.set(as, tab);
+    const page = await tab;
     for (const { state = "full", path: own = path, act, shows, isPlaced } of ofViewer) {
       for (const size of [wide, narrow]) {
         await page.setViewportSize(size);
