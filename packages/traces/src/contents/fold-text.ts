@@ -30,8 +30,10 @@ export function* foldedPieces(text: string, isJson: boolean, overlap: number): G
 function endOfPiece(text: string, from: number): number {
   const end = from + pieceUnits;
   if (end >= text.length) return text.length;
-  const last = text.lastIndexOf("\\", end - 1);
-  if (last <= end - escapeUnits || last < from) return end;
+  // One further back is over by then.
+  const start = end - escapeUnits + 1;
+  const last = start + text.slice(start, end).lastIndexOf("\\");
+  if (last < start) return end;
   let first = last;
   while (first > from && text[first - 1] === "\\") first--;
   const isEscaped = (last - first) % 2 === 1;
