@@ -100,6 +100,8 @@ export interface TraceQuery {
   status?: TraceStatus | readonly TraceStatus[];
   /** A part of the name, in either case. */
   name?: string;
+  /** Words, and phrases in quotes, in names, inputs, outputs and errors. */
+  q?: string;
   from?: string | Date;
   to?: string | Date;
   /** Only ended traces that took at least this long. */

@@ -59,15 +59,17 @@ function toQuery({ agent, status, name }: { agent?: string; status?: TraceStatus
 
 function addListCommand(trace: Group): void {
   addFilters(trace("list", "list traces, newest first", listHelp))
+    .option("--search <words>", 'only traces with all of these words, and "phrases", in their contents')
     .option("--from <time>", `the earliest start: ${timeForms}`, { parse: parseTime })
     .option("--to <time>", "the time that all starts are before", { parse: parseTime })
     .option("--min-duration <ms>", "only traces of at least this duration", { parse: wholeNumber(0) })
     .option("--min-cost <dollars>", "only traces whose model calls cost at least this", { parse: dollars })
     .option("--limit <n>", "the most traces to list", { parse: wholeNumber(1, 10_000), default: 50 })
     .run(async ({ env, stdout, now }, options) => {
-      const { from, to, minDuration, minCost, limit } = options;
+      const { search, from, to, minDuration, minCost, limit } = options;
       const query = {
         ...toQuery(options),
+        ...(search && { q: search }),
         ...(from && { from: from(now()) }),
         ...(to && { to: to(now()) }),
         ...(minDuration !== undefined && { min_duration_ms: minDuration }),

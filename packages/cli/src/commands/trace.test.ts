@@ -48,6 +48,7 @@ describe("trace list", () => {
     expect(await names("--limit", "2")).toEqual(["Another", "Refund two"]);
     expect(await names("--agent", "billing-agent", "--status", "error,timeout")).toEqual(["Refund one"]);
     expect(await names("--name", "REFUND", "--from", at(60), "--to", at(120))).toEqual(["Refund two"]);
+    expect(await names("--search", "refund TWO")).toEqual(["Refund two"]);
     expect(await names("--min-duration", "1500")).toEqual(["Refund two"]);
     const later = createCommandLine(env, () => new Date(at(180)));
     const since = async (...args: string[]) =>
