@@ -81,8 +81,8 @@ function createRouting(deps: AllDeps) {
 }
 
 /** Several workers may do so at once. */
-async function evaluate({ pool, log, isStopping }: JobDeps): Promise<void> {
-  const changed = await evaluateRules(pool, { isStopping });
+async function evaluate({ pool, log, now, isStopping }: JobDeps): Promise<void> {
+  const changed = await evaluateRules(pool, { isStopping, now });
   if (changed > 0) log.info({ changed }, "rules crossed or back");
 }
 

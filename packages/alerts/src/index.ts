@@ -35,4 +35,4 @@ export {
 export { countUnsentAlerts, measureAlerts } from "./measure-alerts.query.js";
 export { createMute, deleteMute, listMutes } from "./mutes/mutes.query.js";
 export { evaluateRules } from "./rules/evaluate-rules.query.js";
-export { createRule, deleteRule, type ListedRule, listRules } from "./rules/rules.query.js";
+export { costPeriods, createRule, deleteRule, type ListedRule, listRules } from "./rules/rules.query.js";

@@ -6,6 +6,7 @@ import {
   alertStatuses,
   changeAlertSettings,
   channelKinds,
+  costPeriods,
   createChannel,
   createRule,
   deleteChannel,
@@ -43,10 +44,12 @@ export type CreateChannelBody = z.input<typeof createChannelBody>;
 
 /** The package checks the bounds. */
 const createRuleBody = z.strictObject({
-  agentId: z.string(),
-  abovePercent: z.number(),
-  ofTraces: z.number(),
-  withinSeconds: z.number(),
+  agentId: z.string().nullable(),
+  abovePercent: z.number().optional(),
+  ofTraces: z.number().optional(),
+  withinSeconds: z.number().optional(),
+  costPer: z.enum(costPeriods).optional(),
+  aboveCost: z.string().optional(),
 });
 
 export type CreateRuleBody = z.output<typeof createRuleBody>;

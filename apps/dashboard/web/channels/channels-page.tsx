@@ -96,11 +96,8 @@ const ruleColumns: readonly Column<Rule>[] = [
     class: "channel-address",
     cell: (rule) => (
       <>
-        <span class="mono">{rule.agent_id}</span>
-        <span class="hint">
-          above {rule.above_percent} % of at least {formatCount(rule.of)} traces in{" "}
-          {formatDuration(rule.within_seconds * 1_000)}
-        </span>
+        {rule.agent_id === null ? "All agents" : <span class="mono">{rule.agent_id}</span>}
+        <span class="hint">{limitOf(rule)}</span>
       </>
     ),
   },
@@ -121,7 +118,13 @@ const ruleColumns: readonly Column<Rule>[] = [
   },
 ];
 
-/** Rules about failure rates: each is told once when crossed, and once when back. */
+function limitOf({ above_percent, of, within_seconds, cost_per, above_cost }: Rule): string {
+  if (cost_per !== null) return `costs more than $${above_cost} a ${cost_per}`;
+  const within = formatDuration((within_seconds ?? 0) * 1_000);
+  return `above ${above_percent} % of at least ${formatCount(of ?? 0)} traces in ${within}`;
+}
+
+/** Rules about failure rates and cost: each is told once when crossed, and once when back. */
 function RulesPanel({ mayChange }: { mayChange: boolean }) {
   const list = useQuery<RuleList>("/alert-rules");
   const remove = useAction((id: string) => api.delete(`/alert-rules/${id}`), { invalidates: ["/alert-rules"] });
@@ -136,11 +139,11 @@ function RulesPanel({ mayChange }: { mayChange: boolean }) {
     ),
   };
   return (
-    <Panel title="Failure rates" isFlush={rules.length > 0} actions={add}>
+    <Panel title="Rules" isFlush={rules.length > 0} actions={add}>
       {list.error && !list.data && <ErrorNote error={list.error} onRetry={list.refetch} />}
       <ActionError of={remove} />
       {list.data && rules.length === 0 && (
-        <p class="soft">A rule tells once when an agent fails too often, and once when it is back.</p>
+        <p class="soft">A rule tells once when an agent fails too often or costs too much, and once when it is back.</p>
       )}
       {rules.length > 0 && (
         <Table isRoomy name="Rules" columns={mayChange ? [...ruleColumns, actions] : ruleColumns} rows={rules} />
@@ -149,11 +152,23 @@ function RulesPanel({ mayChange }: { mayChange: boolean }) {
   );
 }
 
-const noRule = { agent: "", above: "20", of: "20", within: "15" };
+type About = "failures" | "day" | "month";
 
-function createRule({ agent, above, of, within }: typeof noRule) {
-  const limits = { abovePercent: Number(above), ofTraces: Number(of), withinSeconds: Math.round(Number(within) * 60) };
-  return api.post("/alert-rules", { agentId: agent.trim(), ...limits } satisfies CreateRuleBody);
+const noRule = { about: "failures" as About, agent: "", above: "20", of: "20", within: "15" };
+
+const abouts = [
+  { value: "failures", label: "Failures", hint: "A share of an agent's traces." },
+  { value: "day", label: "Cost of a day", hint: "Of the model calls of a UTC day." },
+  { value: "month", label: "Cost of a month", hint: "Of the model calls of a UTC month." },
+] as const;
+
+function createRule({ about, agent, above, of, within }: typeof noRule) {
+  const agentId = agent.trim();
+  const rule: CreateRuleBody =
+    about === "failures"
+      ? { agentId, abovePercent: Number(above), ofTraces: Number(of), withinSeconds: Math.round(Number(within) * 60) }
+      : { agentId: agentId || null, costPer: about, aboveCost: above };
+  return api.post("/alert-rules", rule);
 }
 
 function RuleDialog({ onClose }: { onClose(): void }) {
@@ -161,10 +176,20 @@ function RuleDialog({ onClose }: { onClose(): void }) {
   const form = useForm(noRule, createRule, options);
   return (
     <FormDialog title="Add a rule" verb="Add" form={form} onClose={onClose}>
-      <TextField label="Agent" autocomplete="off" required {...form.field("agent")} />
-      <TextField label="Above, in percent" type="number" required {...form.field("above")} />
-      <TextField label="Of at least so many ended traces" type="number" required {...form.field("of")} />
-      <TextField label="Within minutes" type="number" required {...form.field("within")} />
+      <Radios label="About" choices={abouts} {...form.field("about")} />
+      {form.values.about === "failures" ? (
+        <>
+          <TextField label="Agent" autocomplete="off" required {...form.field("agent")} />
+          <TextField label="Above, in percent" type="number" required {...form.field("above")} />
+          <TextField label="Of at least so many ended traces" type="number" required {...form.field("of")} />
+          <TextField label="Within minutes" type="number" required {...form.field("within")} />
+        </>
+      ) : (
+        <>
+          <TextField label="Agent" autocomplete="off" hint="All of them where empty." {...form.field("agent")} />
+          <TextField label="Above, in dollars" required {...form.field("above")} />
+        </>
+      )}
     </FormDialog>
   );
 }

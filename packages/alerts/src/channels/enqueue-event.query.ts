@@ -9,7 +9,8 @@ export interface AgentEvent {
   type: "trace.recovered" | "alert.rule";
   /** The members of a webhook's `data` that are known; a recovery's others come from its trace. Messages show all of these. */
   data: {
-    agent_id: string;
+    /** Null of a rule about the whole account, for channels of all agents. */
+    agent_id: string | null;
     trace_id?: string;
     name?: string;
     status?: string;

@@ -1,5 +1,5 @@
 import { withTransaction } from "@waymark/database";
-import { statusTimeSql } from "@waymark/traces";
+import { settleCalls, statusTimeSql } from "@waymark/traces";
 import type pg from "pg";
 import { plansWithAlerts } from "../alert-rule.js";
 import { enqueueEvent } from "../channels/enqueue-event.query.js";
@@ -10,10 +10,12 @@ const maxTraceSeconds = 86_400;
 
 // Accounts with alerts that have a rule.
 const findAccountsSql = `
-  SELECT DISTINCT r.account_id FROM alert_rule r JOIN account a ON a.id = r.account_id AND a.plan = ANY ($1) ORDER BY 1`;
+  SELECT r.account_id, bool_or(r.cost_per IS NOT NULL) AS has_costs
+  FROM alert_rule r JOIN account a ON a.id = r.account_id AND a.plan = ANY ($1) GROUP BY 1 ORDER BY 1`;
 
 // Another worker evaluates locked ones.
-const lockRulesSql = "SELECT id FROM alert_rule WHERE account_id = $1 ORDER BY id FOR NO KEY UPDATE SKIP LOCKED";
+const lockRulesSql =
+  'SELECT id, cost_per AS "costPer" FROM alert_rule WHERE account_id = $1 ORDER BY id FOR NO KEY UPDATE SKIP LOCKED';
 
 /**
  * The rules with their agents' ended traces, counted by the time of the end's receipt. Reads the account's traces of the
@@ -21,7 +23,7 @@ const lockRulesSql = "SELECT id FROM alert_rule WHERE account_id = $1 ORDER BY i
  */
 const countSql = `
   WITH rule AS MATERIALIZED (
-    SELECT * FROM alert_rule WHERE account_id = $1 AND id = ANY ($2)
+    SELECT * FROM alert_rule WHERE account_id = $1 AND id = ANY ($2) AND cost_per IS NULL
   ), ended AS MATERIALIZED (
     SELECT agent_id, status, ${statusTimeSql} AS since FROM trace
     WHERE account_id = $1 AND status <> 'running' AND agent_id IN (SELECT agent_id FROM rule)
@@ -34,6 +36,24 @@ const countSql = `
   FROM rule LEFT JOIN ended ON ended.agent_id = rule.agent_id
     AND ended.since > now() - make_interval(secs => rule.within_seconds)
   GROUP BY rule.id, rule.agent_id, rule.above_percent, rule.of_traces, rule.within_seconds, rule.is_crossed`;
+
+/**
+ * The rules about cost with the account's sums, those of `/usage/models`. Reads the month of `model_day` once for all rules, a
+ * range of its key: a row for each day, agent and model, whatever the number of traces.
+ */
+const costSql = `
+  WITH cost AS MATERIALIZED (
+    SELECT agent_id, COALESCE(sum(cost) FILTER (WHERE day = $3::date), 0) AS day, sum(cost) AS month FROM model_day
+    WHERE account_id = $1 AND day >= date_trunc('month', $3::timestamp) AND day < date_trunc('month', $3::timestamp) + interval '1 month'
+    GROUP BY agent_id
+  )
+  SELECT r.id, r.agent_id AS "agentId", r.cost_per AS "costPer", trim_scale(r.above_cost)::text AS "aboveCost",
+    r.is_crossed AS "isCrossed", trim_scale(s.cost)::text AS cost, s.cost > r.above_cost AS "isAbove"
+  FROM alert_rule r CROSS JOIN LATERAL (
+    SELECT COALESCE(sum(CASE r.cost_per WHEN 'day' THEN day ELSE month END), 0) AS cost FROM cost
+    WHERE r.agent_id IS NULL OR cost.agent_id = r.agent_id
+  ) s
+  WHERE r.account_id = $1 AND r.id = ANY ($2) AND r.cost_per IS NOT NULL`;
 
 const noteSql = "UPDATE alert_rule SET is_crossed = $3, changed_at = now() WHERE account_id = $1 AND id = $2";
 
@@ -48,41 +68,79 @@ interface CountedRule {
   failures: number;
 }
 
+interface CostRule {
+  id: string;
+  agentId: string | null;
+  costPer: string;
+  aboveCost: string;
+  isCrossed: boolean;
+  cost: string;
+  isAbove: boolean;
+}
+
+interface Evaluation {
+  isStopping(): boolean;
+  /** Its UTC day and month are those of rules about cost. */
+  now?: (() => Date) | undefined;
+}
+
 /**
  * Tells accounts once that a rule is crossed, and once that it is so no more: the state and its event are one transaction.
  * @returns how many rules changed
  */
-export async function evaluateRules(pool: pg.Pool, { isStopping }: { isStopping(): boolean }): Promise<number> {
-  const { rows } = await pool.query<{ account_id: string }>(findAccountsSql, [plansWithAlerts]);
-  return eachAccount(rows, async ({ account_id }) =>
-    isStopping() ? 0 : withTransaction(pool, (client) => evaluateAccount(client, account_id)),
-  );
+export async function evaluateRules(
+  pool: pg.Pool,
+  { isStopping, now = () => new Date() }: Evaluation,
+): Promise<number> {
+  const { rows } = await pool.query<{ account_id: string; has_costs: boolean }>(findAccountsSql, [plansWithAlerts]);
+  return eachAccount(rows, async ({ account_id: accountId, has_costs }) => {
+    if (isStopping()) return 0;
+    if (has_costs) await settleCalls(pool, accountId);
+    return withTransaction(pool, (client) => evaluateAccount(client, accountId, now().toISOString().slice(0, 10)));
+  });
 }
 
-async function evaluateAccount(client: pg.ClientBase, accountId: string): Promise<number> {
-  const { rows: locked } = await client.query<{ id: string }>(lockRulesSql, [accountId]);
-  if (locked.length === 0) return 0;
-  const values = [accountId, locked.map(({ id }) => id), maxTraceSeconds];
-  const { rows } = await client.query<CountedRule>(countSql, values);
-  const changed = rows.filter((rule) => rule.isCrossed !== isAbove(rule));
-  for (const rule of changed) {
-    await client.query(noteSql, [accountId, rule.id, !rule.isCrossed]);
-    await enqueueEvent(client, { accountId, type: "alert.rule", data: describe(rule) });
+async function evaluateAccount(client: pg.ClientBase, accountId: string, today: string): Promise<number> {
+  const { rows: locked } = await client.query<{ id: string; costPer: string | null }>(lockRulesSql, [accountId]);
+  const idsOf = (aboutCost: boolean) => locked.filter((it) => (it.costPer !== null) === aboutCost).map(({ id }) => id);
+  const [rateIds, costIds] = [idsOf(false), idsOf(true)];
+  const rates = rateIds.length === 0 ? [] : await readRates(client, [accountId, rateIds, maxTraceSeconds]);
+  const costs = costIds.length === 0 ? [] : await readCosts(client, [accountId, costIds, today]);
+  const changed = [...rates, ...costs].filter(({ isCrossed, isAbove }) => isCrossed !== isAbove);
+  for (const { id, isAbove, data } of changed) {
+    await client.query(noteSql, [accountId, id, isAbove]);
+    const status = isAbove ? "crossed" : "back";
+    await enqueueEvent(client, { accountId, type: "alert.rule", data: { ...data, status } });
   }
   return changed.length;
+}
+
+async function readRates(client: pg.ClientBase, values: unknown[]) {
+  const { rows } = await client.query<CountedRule>(countSql, values);
+  return rows.map((rule) => ({ ...rule, isAbove: isAbove(rule), data: describeRate(rule) }));
+}
+
+async function readCosts(client: pg.ClientBase, values: [string, string[], string]) {
+  const { rows } = await client.query<CostRule>(costSql, values);
+  return rows.map((rule) => ({ ...rule, data: describeCost(rule, values[2]) }));
+}
+
+/** The UTC day or month stands beside its sum. */
+function describeCost({ agentId, costPer, aboveCost, cost }: CostRule, today: string) {
+  const period = costPer === "day" ? today : today.slice(0, 7);
+  return { agent_id: agentId, name: `Cost above $${aboveCost} a ${costPer}`, error: `$${cost} in ${period} (UTC)` };
 }
 
 function isAbove({ traces, failures, ofTraces, abovePercent }: CountedRule): boolean {
   return traces >= ofTraces && failures * 100 > abovePercent * traces;
 }
 
-function describe(rule: CountedRule) {
+function describeRate(rule: CountedRule) {
   const { agentId, abovePercent, ofTraces, withinSeconds, traces, failures } = rule;
   const percent = traces === 0 ? 0 : Math.round((failures / traces) * 1_000) / 10;
   return {
     agent_id: agentId,
     name: `Failure rate above ${abovePercent} % of at least ${ofTraces} traces within ${durationText(withinSeconds)}`,
-    status: isAbove(rule) ? "crossed" : "back",
     error: `${failures} of ${traces} ended traces failed (${percent} %)`,
   };
 }

@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, it } from "@jest/globals";
 import { createUuidV7 } from "@waymark/database";
 import { useDatabase } from "@waymark/testing";
+import { readModelUsage } from "@waymark/traces";
 import { createChannel } from "../channels/channels.query.js";
 import { evaluateRules } from "./evaluate-rules.query.js";
-import { createRule, listRules } from "./rules.query.js";
+import { createRule, listRules, type RuleInput } from "./rules.query.js";
 
 const uuid = createUuidV7();
 const { pool } = useDatabase();
@@ -103,5 +104,84 @@ describe("a rule about the failure rate", () => {
     await end(of.accountId, "error", 5);
     await pool.query("UPDATE account SET plan = 'free' WHERE id = $1", [of.accountId]);
     expect(await evaluateRules(pool, goOn)).toBe(0);
+  });
+});
+
+describe("a rule about cost", () => {
+  const now = { at: new Date("2026-11-26T12:00:00Z") };
+  const evaluate = () => evaluateRules(pool, { ...goOn, now: () => now.at });
+  beforeEach(() => {
+    now.at = new Date("2026-11-26T12:00:00Z");
+  });
+
+  async function makeCostRule(rule: Partial<RuleInput>) {
+    const accountId = await makeAccount();
+    const channel = await createChannel(pool, accountId, { kind: "webhook", to: "https://example.com/hook" });
+    await createRule(pool, accountId, { agentId: null, costPer: "day", aboveCost: "5.00", ...rule });
+    return { accountId, channelId: channel.id };
+  }
+
+  /** A call as the trace API notes it, for settling to book. */
+  async function call(accountId: string, cost: string, { agent = "a", day = "2026-11-26" } = {}) {
+    const [traceId, spanId] = [uuid(), uuid()];
+    await pool.query(
+      `INSERT INTO trace (account_id, id, agent_id, name, status, started_at) VALUES ($1, $2, $3, 'n', 'success', $4)`,
+      [accountId, traceId, agent, day],
+    );
+    await pool.query(
+      `INSERT INTO span (account_id, trace_id, id, name, status, started_at) VALUES ($1, $2, $3, 'n', 'ok', $4)`,
+      [accountId, traceId, spanId, day],
+    );
+    await pool.query(
+      `INSERT INTO model_call (account_id, trace_id, span_id, started_at, model, input_tokens, output_tokens, cost)
+       VALUES ($1, $2, $3, $4, 'm', 1, 1, $5)`,
+      [accountId, traceId, spanId, day, cost],
+    );
+  }
+
+  it("is told once above the sum of all agents, and is back with the next day", async () => {
+    const of = await makeCostRule({});
+    await call(of.accountId, "4.999999");
+    await call(of.accountId, "0.000001", { agent: "b" });
+    await call(of.accountId, "9", { day: "2026-11-25" });
+    expect(await evaluate()).toBe(0);
+    await call(of.accountId, "0.000001");
+    expect(await evaluate()).toBe(1);
+    expect(await evaluate()).toBe(0);
+    now.at = new Date("2026-11-27T00:00:00Z");
+    expect(await evaluate()).toBe(1);
+    const rule = { type: "alert.rule", agent_id: null, name: "Cost above $5 a day" };
+    expect(await eventsOf(of)).toEqual([
+      { ...rule, status: "crossed", error: "$5.000001 in 2026-11-26 (UTC)" },
+      { ...rule, status: "back", error: "$0 in 2026-11-27 (UTC)" },
+    ]);
+  });
+
+  it("of a month sums its agent's days, as usage by model does", async () => {
+    const of = await makeCostRule({ agentId: "a", costPer: "month", aboveCost: "10" });
+    await call(of.accountId, "6", { day: "2026-11-01" });
+    await call(of.accountId, "50", { agent: "b" });
+    await call(of.accountId, "50", { day: "2026-10-31" });
+    await call(of.accountId, "50", { day: "2026-12-01" });
+    expect(await evaluate()).toBe(0);
+    await call(of.accountId, "4.5", { day: "2026-11-30" });
+    expect(await evaluate()).toBe(1);
+    const asked = { accountId: of.accountId, from: "2026-11-01", to: "2026-12-01", agentId: "a" };
+    const { models } = await readModelUsage(pool, asked);
+    expect(models.map(({ cost_usd }) => cost_usd)).toEqual(["10.5"]);
+    expect(await eventsOf(of)).toMatchObject([{ agent_id: "a", error: "$10.5 in 2026-11 (UTC)" }]);
+  });
+
+  it("goes to channels of its agent, and one about the account to those of all agents", async () => {
+    const of = await makeCostRule({ aboveCost: "0" });
+    const named = await createChannel(pool, of.accountId, {
+      kind: "webhook",
+      to: "https://example.com/named",
+      agents: ["a"],
+    });
+    await call(of.accountId, "1");
+    expect(await evaluate()).toBe(1);
+    expect(await eventsOf(of)).toHaveLength(1);
+    expect(await eventsOf({ ...of, channelId: named.id })).toEqual([]);
   });
 });

@@ -16,6 +16,10 @@ const rule: RuleInput = { agentId: "a", abovePercent: 20, ofTraces: 5, withinSec
 describe("a new rule", () => {
   it.each<[Partial<RuleInput>, Record<string, string>]>([
     [{ agentId: "" }, { agent: "Must not be empty" }],
+    [{ agentId: null }, { agent: "Must not be empty" }],
+    [{ costPer: "day" }, { above: "Must be dollars, such as 5.00" }],
+    [{ costPer: "month", aboveCost: "1e3" }, { above: "Must be dollars, such as 5.00" }],
+    [{ costPer: "month", aboveCost: "0.0000001" }, { above: "Must be dollars, such as 5.00" }],
     [{ agentId: "a".repeat(256) }, { agent: "Must be at most 255 characters" }],
     [{ abovePercent: -1 }, { above: "Must be from 0% to under 100%" }],
     [{ abovePercent: 100 }, { above: "Must be from 0% to under 100%" }],
@@ -31,6 +35,7 @@ describe("a new rule", () => {
   });
 
   it.each<Partial<RuleInput>>([
+    { agentId: null, costPer: "month", aboveCost: "999999999.999999" },
     { agentId: "a".repeat(255) },
     { abovePercent: 0, ofTraces: 1, withinSeconds: 60 },
     { abovePercent: 99, ofTraces: 10_000, withinSeconds: 86_400 },

@@ -12,20 +12,32 @@ const maxTraces = 10_000;
 const minWithinSeconds = 60;
 const maxWithinSeconds = 86_400;
 
+/** The UTC periods of rules about cost. */
+export const costPeriods = ["day", "month"] as const;
+
+type CostPeriod = (typeof costPeriods)[number];
+
+/** A rule about cost has a period; one about failures has all of the others. */
 export interface RuleInput {
-  agentId: string;
+  /** Null for the whole account, in rules about cost. */
+  agentId: string | null;
   /** 0 to under 100. */
-  abovePercent: number;
-  ofTraces: number;
-  withinSeconds: number;
+  abovePercent?: number | undefined;
+  ofTraces?: number | undefined;
+  withinSeconds?: number | undefined;
+  costPer?: CostPeriod | undefined;
+  /** Dollars as a decimal number. */
+  aboveCost?: string | undefined;
 }
 
 interface RuleRow {
   id: string;
-  agent_id: string;
-  above_percent: number;
-  of: number;
-  within_seconds: number;
+  agent_id: string | null;
+  above_percent: number | null;
+  of: number | null;
+  within_seconds: number | null;
+  cost_per: CostPeriod | null;
+  above_cost: string | null;
   /** As the account was last told. */
   state: "quiet" | "crossed";
   changed_at: Date | null;
@@ -35,38 +47,53 @@ interface RuleRow {
 export type ListedRule = TextTimes<RuleRow>;
 
 const columns = `id, agent_id, above_percent::float8, of_traces AS "of", within_seconds,
+    cost_per, trim_scale(above_cost)::text AS above_cost,
     CASE WHEN is_crossed THEN 'crossed' ELSE 'quiet' END AS state, changed_at, created_at`;
 
 /** @throws AppError 400 with a message per field */
-function checkRule({ agentId, abovePercent, ofTraces, withinSeconds }: RuleInput): void {
-  const fields: Record<string, string> = {};
-  const agentProblem = agentId === "" ? "Must not be empty" : textProblem(agentId);
-  if (agentProblem !== undefined || agentId.length > 255)
+function checkRule(rule: RuleInput): void {
+  const { agentId, costPer } = rule;
+  const fields = costPer === undefined ? findRateProblems(rule) : findCostProblems(rule);
+  const isMissing = costPer === undefined && agentId === null;
+  const agentProblem = agentId === "" || isMissing ? "Must not be empty" : textProblem(agentId ?? "");
+  if (agentProblem !== undefined || (agentId ?? "").length > 255)
     fields["agent"] = agentProblem ?? "Must be at most 255 characters";
+  if (Object.keys(fields).length > 0) throw validationError(fields);
+}
+
+function findRateProblems({ abovePercent = -1, ofTraces = 0, withinSeconds = 0 }: RuleInput) {
+  const fields: Record<string, string> = {};
   if (!(abovePercent >= 0 && abovePercent < 100)) fields["above"] = "Must be from 0% to under 100%";
   if (!(Number.isInteger(ofTraces) && ofTraces >= 1 && ofTraces <= maxTraces))
     fields["of"] = `Must be a whole number from 1 to ${maxTraces}`;
   if (!(withinSeconds >= minWithinSeconds && withinSeconds <= maxWithinSeconds))
     fields["within"] = "Must be from 1m to 24h";
-  if (Object.keys(fields).length > 0) throw validationError(fields);
+  return fields;
+}
+
+function findCostProblems({ aboveCost = "" }: RuleInput): Record<string, string> {
+  return /^\d{1,9}(\.\d{1,6})?$/.test(aboveCost) ? {} : { above: "Must be dollars, such as 5.00" };
 }
 
 // The row's lock makes the number of rules exact.
 const lockAccountSql = "SELECT FROM account WHERE id = $1 FOR NO KEY UPDATE";
 const insertSql = `
-  INSERT INTO alert_rule (account_id, id, agent_id, above_percent, of_traces, within_seconds) VALUES ($1, $2, $3, $4, $5, $6)
+  INSERT INTO alert_rule (account_id, id, agent_id, above_percent, of_traces, within_seconds, cost_per, above_cost)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
   RETURNING ${columns}`;
 
 /** @throws AppError 400 for a wrong field or an account without alerts, 409 for an account with 50 rules */
 export async function createRule(pool: pg.Pool, accountId: string, input: RuleInput): Promise<ListedRule> {
   checkRule(input);
-  const { agentId, abovePercent, ofTraces, withinSeconds } = input;
+  const { agentId, abovePercent, ofTraces, withinSeconds, costPer, aboveCost } = input;
+  const isRate = costPer === undefined;
+  const limits = isRate ? [abovePercent, ofTraces, withinSeconds, null, null] : [null, null, null, costPer, aboveCost];
   return withTransaction(pool, async (client) => {
     await client.query(lockAccountSql, [accountId]);
     await requirePlan(client, accountId, "Rules");
     const rulesSql = "SELECT FROM alert_rule WHERE account_id = $1";
     await requireRoom(client, rulesSql, [accountId], { limit: maxRulesPerAccount, what: "rules" });
-    const values = [accountId, uuid(), agentId, abovePercent, ofTraces, withinSeconds];
+    const values = [accountId, uuid(), agentId, ...limits];
     const { rows } = await client.query<RuleRow>(insertSql, values);
     return rows.map(textTimes)[0] as ListedRule;
   });
@@ -82,10 +109,12 @@ export async function listRules(pool: pg.Pool, accountId: string): Promise<Liste
 export async function deleteRule(
   pool: pg.Pool,
   { ruleId, accountId }: { ruleId: string; accountId?: string | undefined },
-): Promise<{ id: string; agent_id: string }> {
+): Promise<{ id: string; agent_id: string | null }> {
   const sql = "DELETE FROM alert_rule WHERE id = $1 AND ($2::uuid IS NULL OR account_id = $2) RETURNING id, agent_id";
   const values = [ruleId, accountId ?? null];
-  const { rows } = isUuid(ruleId) ? await pool.query<{ id: string; agent_id: string }>(sql, values) : { rows: [] };
+  const { rows } = isUuid(ruleId)
+    ? await pool.query<{ id: string; agent_id: string | null }>(sql, values)
+    : { rows: [] };
   if (!rows[0]) throw new AppError("rule_not_found");
   return rows[0];
 }

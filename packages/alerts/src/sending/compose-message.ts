@@ -76,7 +76,7 @@ export function composeTrace(
 
 function composeRule(delivery: OwedDelivery, link: Message["link"]): Message {
   const { agent_id, name, status, error } = contentOf(delivery);
-  const agent = oneLine(agent_id, bounds.line);
+  const agent = oneLine(agent_id ?? "All agents", bounds.line);
   const facts: [string, string][] = [["Agent", agent]];
   if (name !== undefined) facts.push(["Rule", oneLine(name, bounds.line)]);
   if (status !== undefined) facts.push(["Status", oneLine(status, bounds.line)]);

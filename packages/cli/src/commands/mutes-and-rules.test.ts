@@ -107,6 +107,8 @@ describe("rule", () => {
       above_percent: 20,
       of: 20,
       within_seconds: 900,
+      cost_per: null,
+      above_cost: null,
       state: "quiet",
       changed_at: null,
       created_at: expect.any(String),
@@ -117,6 +119,25 @@ describe("rule", () => {
     expect(await run(["rule", "delete", rule.id, "--account", other.email])).toMatchObject({ code: 1 });
     expect(await json("rule", "delete", rule.id)).toEqual({ id: rule.id, agent_id: "billing-agent" });
     expect(await json("rule", "list", "--account", email)).toEqual([]);
+  });
+
+  it("about cost is created for an agent or the account, and listed", async () => {
+    const { email } = await newAccount();
+    const about = (...more: string[]) => run(["rule", "create", "--account", email, ...more]);
+    const rule = await json<Listed>("rule", "create", "--account", email, "--cost-per", "day", "--above", "5.00");
+    expect(rule).toMatchObject({ agent_id: null, above_percent: null, of: null, cost_per: "day", above_cost: "5" });
+    expect(await about("--agent", "a", "--cost-per", "month", "--above", "0.5")).toMatchObject({ code: 0 });
+    expect((await run(["rule", "list", "--account", email])).stdout).toMatch(/ \$5 a day +.+\n.+ \$0.5 a month /);
+    expect(await about("--cost-per", "day", "--above", "20%")).toMatchObject({
+      code: 1,
+      stderr: "above: Must be dollars, such as 5.00.\n",
+    });
+    for (const wrong of [
+      ["--of", "5", "--cost-per", "day"],
+      ["--agent", "a", "--of", "5"],
+      ["--cost-per", "week"],
+    ])
+      expect(await about(...wrong, "--above", "5")).toMatchObject({ code: 2 });
   });
 
   it.each([
