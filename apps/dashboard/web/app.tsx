@@ -34,13 +34,9 @@ function Frame() {
   return isOpenPath(path) ? <main id="content">{page}</main> : <Shell path={path}>{page}</Shell>;
 }
 
-interface CrashState {
-  hasCrashed: boolean;
-}
-
 /** Shows a page instead of nothing when a component throws. */
-class CrashBoundary extends Component<{ children: ComponentChildren }, CrashState> {
-  override state: CrashState = { hasCrashed: false };
+class CrashBoundary extends Component<{ children: ComponentChildren }, { hasCrashed: boolean }> {
+  override state = { hasCrashed: false };
 
   override componentDidCatch(error: unknown): void {
     reportError(error);

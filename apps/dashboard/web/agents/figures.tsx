@@ -38,7 +38,7 @@ export function FailureRate({ agent }: { agent: AgentFigures }) {
       </span>
       {formatShare(rate)}
       {change !== undefined && (
-        <span class={change > 0 ? "rate-change is-worse" : "rate-change"}>
+        <span class={change > 0 ? "change is-loss" : "change"}>
           <span aria-hidden="true">{change > 0 ? "▲" : "▼"}</span>
           <span class="sr-only">{change > 0 ? "up" : "down"}</span> {formatThings(Math.abs(change), "point")}
         </span>

@@ -14,7 +14,7 @@ import { Button } from "../ui/button.js";
 import { CopyField } from "../ui/copy-button.js";
 import { ConfirmButton, Dialog, DialogButton } from "../ui/dialog.js";
 import { formatBytes, formatCount, formatDay } from "../ui/format.js";
-import { ActionError, Banner, ErrorNote, Loaded, Page, Panel, Skeleton } from "../ui/page.js";
+import { ActionError, Banner, ErrorNote, Loaded, Meter, Page, Panel, Skeleton } from "../ui/page.js";
 import { type Column, Table } from "../ui/table.js";
 import { formatMoney } from "./format-money.js";
 import { lossesOnFree } from "./losses-on-free.js";
@@ -90,15 +90,15 @@ function UsagePanel({ usage }: { usage: Usage }) {
   return (
     <Panel title="This month">
       <dl class="meters">
-        <Meter name="Traces" current={traces.current} limit={traces.limit}>
+        <Use name="Traces" current={traces.current} limit={traces.limit}>
           Starts anew on {formatDay(traces.resets_at)}, 00:00 UTC
-        </Meter>
-        <Meter name="Stored" current={bytes.current} limit={bytes.limit} format={formatBytes}>
+        </Use>
+        <Use name="Stored" current={bytes.current} limit={bytes.limit} format={formatBytes}>
           Traces, spans and scores; deleting them gives nothing back
-        </Meter>
-        <Meter name="Agents" current={agents.current} limit={agents.limit}>
+        </Use>
+        <Use name="Agents" current={agents.current} limit={agents.limit}>
           Agents stay from month to month
-        </Meter>
+        </Use>
         <div>
           <dt>Retention</dt>
           <dd class="meter-value">{retention_days} days</dd>
@@ -109,7 +109,7 @@ function UsagePanel({ usage }: { usage: Usage }) {
   );
 }
 
-interface MeterProps {
+interface UseProps {
   name: string;
   current: number;
   limit: number | null;
@@ -117,8 +117,7 @@ interface MeterProps {
   children: ComponentChildren;
 }
 
-function Meter({ name, current, limit, format = formatCount, children }: MeterProps) {
-  const share = limit === null ? 0 : Math.min(1, current / limit);
+function Use({ name, current, limit, format = formatCount, children }: UseProps) {
   return (
     <div>
       <dt>{name}</dt>
@@ -126,8 +125,8 @@ function Meter({ name, current, limit, format = formatCount, children }: MeterPr
         {format(current)} of {limit === null ? "any number" : format(limit)}
       </dd>
       {limit !== null && (
-        <dd class="meter" aria-hidden="true">
-          <div class={share >= 0.8 ? "is-high" : undefined} style={{ width: `${share * 100}%` }} />
+        <dd>
+          <Meter current={current} limit={limit} />
         </dd>
       )}
       <dd class="hint">{children}</dd>
@@ -226,7 +225,7 @@ function Payment({ billing }: { billing: Billing }) {
   return (
     <div>
       <ActionError of={pay} />
-      <p class="plan-actions">
+      <p class="row plan-actions">
         {billing.plan === "free" && (
           <Button look="main" isBusy={pay.isBusy} onClick={() => pay.run("checkout")}>
             Upgrade to Pro
@@ -260,7 +259,7 @@ function Switch({ billing, usage }: { billing: Billing; usage: Usage }) {
   return (
     <div>
       <ActionError of={upgrade} />
-      <p class="plan-actions">
+      <p class="row plan-actions">
         {billing.plan === "free" ? (
           <Button look="main" isBusy={upgrade.isBusy} onClick={() => upgrade.run()}>
             Upgrade to Pro
@@ -289,7 +288,7 @@ function AskOperator({ plan, email }: { plan: PlanId; email: string }) {
         Plans are set by who runs this: <code>waymark account plan</code>
       </p>
       {plan === "free" && (
-        <p class="plan-actions">
+        <p class="row plan-actions">
           <DialogButton
             look="main"
             dialog={(close) => (

@@ -4,7 +4,7 @@ import type { Costs } from "../../src/costs/costs.route.js";
 import { useQuery } from "../data/query.js";
 import { Chart, FigureButtons } from "../statistics/chart.js";
 import { formatCount, formatDay } from "../ui/format.js";
-import { AgentSelect, RecentDays, useRecentDays } from "../ui/list-filters.js";
+import { useRecentDays } from "../ui/list-filters.js";
 import { Empty, Loaded, Page, Panel } from "../ui/page.js";
 import { type Column, Table } from "../ui/table.js";
 import {
@@ -29,17 +29,14 @@ const looks = {
 
 /** Tokens and money of model calls by model, by agent and by day. */
 export function CostsPage() {
-  const { days, agent, linkTo, change, query } = useRecentDays(choices);
+  const { linkTo, filters, query } = useRecentDays(choices);
   const costs = useQuery<Costs>(`/costs${query}`, { keepPrevious: true });
   return (
     <Page
       title="Costs"
       note="Model calls by the UTC day of their span. Calls without a price count their tokens alone."
     >
-      <div class="filters">
-        <RecentDays days={days} choices={choices} onDays={(next) => change({ days: next })} />
-        <AgentSelect agent={agent} onAgent={(next) => change({ agent: next })} />
-      </div>
+      {filters}
       <Loaded of={costs}>
         {(loaded) =>
           loaded.total.calls === 0 ? (

@@ -28,6 +28,13 @@ export class ApiError extends Error {
   }
 }
 
+/** An error of a request, or another one as such. */
+export function toApiError(error: unknown): ApiError {
+  return error instanceof ApiError
+    ? error
+    : new ApiError(500, error instanceof Error ? error.message : "Unknown error");
+}
+
 /** Whether the last read found the server or its database away. */
 export const isAway = createSignal(false);
 

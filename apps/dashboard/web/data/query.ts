@@ -3,7 +3,7 @@ import { keepPreviousData, QueryCache, QueryClient, QueryObserver } from "@tanst
 import { useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 import type { Me } from "../../src/session/me.route.js";
 import { announce } from "../ui/announce.js";
-import { ApiError, api } from "./api.js";
+import { ApiError, api, toApiError } from "./api.js";
 
 /** Whether any query was answered: requests of the frame wait for it, so that the page's own come first. */
 export const hasAnswer = signal(false);
@@ -76,7 +76,7 @@ export function useQuery<T>(path: string | undefined, options: QueryOptions = {}
   useLayoutEffect(() => observer.setOptions(wanted), [observer, path, pollMs, keepPrevious, staleMs]);
   return {
     data: result.data,
-    error: result.error instanceof Error ? toApiError(result.error) : undefined,
+    error: result.error ? toApiError(result.error) : undefined,
     isLoading: result.isPending && result.isFetching,
     isFetching: result.isFetching,
     isPrevious: result.isPlaceholderData,
@@ -85,10 +85,6 @@ export function useQuery<T>(path: string | undefined, options: QueryOptions = {}
       void client.refetchQueries({ type: "active", predicate: ({ state }) => state.status === "error" }, inFlight);
     },
   };
-}
-
-function toApiError(error: Error): ApiError {
-  return error instanceof ApiError ? error : new ApiError(500, error.message);
 }
 
 /** Asks anew for every path that starts so, now where it is shown, else when it is shown next. */
@@ -131,7 +127,7 @@ export function useAction<Output, Input = void>(
       if (says !== undefined) announce(says);
       onDone?.(output);
     } catch (error) {
-      setState({ isBusy: false, error: toApiError(error as Error) });
+      setState({ isBusy: false, error: toApiError(error) });
     } finally {
       isBusy.current = false;
     }

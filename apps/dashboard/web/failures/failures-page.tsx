@@ -5,7 +5,7 @@ import { usePages, useQuery } from "../data/query.js";
 import { Ago, Moment } from "../ui/ago.js";
 import { Button } from "../ui/button.js";
 import { formatCount } from "../ui/format.js";
-import { AgentSelect, RecentDays, useRecentDays } from "../ui/list-filters.js";
+import { useRecentDays } from "../ui/list-filters.js";
 import { ActionError, Empty, Loaded, Page, Panel } from "../ui/page.js";
 import { actionsColumn, type Column, Pager, Table } from "../ui/table.js";
 import { MuteDialog, MutesPanel, useUnmute } from "./mutes.js";
@@ -14,7 +14,7 @@ const choices = ["1", "7", "30"];
 
 /** Failed traces by what went wrong, most frequent first, and the muted ones. */
 export function FailuresPage() {
-  const { days, agent, change, query } = useRecentDays(choices);
+  const { agent, filters, query } = useRecentDays(choices);
   const path = `/failures${query}`;
   const first = useQuery<FailureList>(path, { keepPrevious: true });
   const mutes = useQuery<MuteList>(first.data ? "/mutes" : undefined);
@@ -25,10 +25,7 @@ export function FailuresPage() {
   const isTooMuch = first.data === undefined && first.error?.status === 400;
   return (
     <Page title="Failures" note="Failed traces by agent, failing span and error, without numbers and ids. UTC days.">
-      <div class="filters">
-        <RecentDays days={days} choices={choices} onDays={(next) => change({ days: next })} />
-        <AgentSelect agent={agent} onAgent={(next) => change({ agent: next })} />
-      </div>
+      {filters}
       {isTooMuch ? (
         <Empty title="Too many failures to group">
           <p>Choose fewer days or an agent.</p>
@@ -85,7 +82,7 @@ function FailuresTable({ failures, onChanged }: FailuresTableProps) {
         <>
           <FailureText of={failure} />
           {isNarrow && (
-            <span class="failure-more">
+            <span class="row failure-more">
               <span class="mono">{failure.agent_id}</span> <Ago iso={failure.last_at} /> {actionOf(failure)}
             </span>
           )}

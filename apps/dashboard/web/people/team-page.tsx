@@ -160,12 +160,7 @@ function InviteDialog({ onClose }: { onClose(): void }) {
   );
 }
 
-interface PeoplePanelProps {
-  people: readonly ListedPerson[];
-  isOwner: boolean;
-}
-
-function PeoplePanel({ people, isOwner }: PeoplePanelProps) {
+function PeoplePanel({ people, isOwner }: { people: readonly ListedPerson[]; isOwner: boolean }) {
   const change = useAction(({ id, role }: { id: string } & ChangePersonBody) => api.patch(`/people/${id}`, { role }), {
     invalidates: [...invalidates, "/me"],
   });
@@ -207,12 +202,7 @@ function PeoplePanel({ people, isOwner }: PeoplePanelProps) {
   );
 }
 
-interface RoleProps {
-  person: ListedPerson;
-  onRole(role: ListedPerson["role"]): void;
-}
-
-function RoleSelect({ person, onRole }: RoleProps) {
+function RoleSelect({ person, onRole }: { person: ListedPerson; onRole(role: ListedPerson["role"]): void }) {
   return (
     <select
       class="input is-small"

@@ -39,7 +39,7 @@ export function SignInPage() {
         <EmailField {...form.field("email")} />
         <PasswordField {...form.field("password")} />
       </EntryForm>
-      <p class="entry-links">
+      <p class="row entry-links">
         <a href="/dashboard/forgot">Forgot password?</a>
         {options.data?.signUp === "open" && <a href="/dashboard/sign-up">Create an account</a>}
       </p>
@@ -62,7 +62,7 @@ export function ForgotPage() {
           <EmailField {...form.field("email")} />
         </EntryForm>
       )}
-      <p class="entry-links">
+      <p class="row entry-links">
         <a href="/dashboard/sign-in">Sign in</a>
       </p>
     </EntryCard>
@@ -83,7 +83,7 @@ export function SignUpPage() {
         <EmailField {...form.field("email")} />
         <NewPasswordField {...form.field("password")} />
       </EntryForm>
-      <p class="entry-links">
+      <p class="row entry-links">
         <a href="/dashboard/sign-in">Sign in instead</a>
       </p>
     </EntryCard>
@@ -96,7 +96,7 @@ function Mailed({ email }: { email: string }) {
       <p role="status">
         A link is on its way to <strong>{email}</strong>. It proves the address and signs you in.
       </p>
-      <p class="entry-links">
+      <p class="row entry-links">
         <a href="/dashboard/sign-in">Sign in</a>
       </p>
     </EntryCard>
@@ -107,7 +107,7 @@ function Invited() {
   return (
     <EntryCard title="By invitation only">
       <p>An owner of an account can invite you: the mail has a link.</p>
-      <p class="entry-links">
+      <p class="row entry-links">
         <a href="/dashboard/sign-in">Sign in</a>
       </p>
     </EntryCard>

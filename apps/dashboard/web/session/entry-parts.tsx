@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import type { ApiError } from "../data/api.js";
-import { Form, type FormProps, TextField } from "../ui/form.js";
+import { Form, type FormProps, TextField, type TextFieldProps } from "../ui/form.js";
 import { Brand } from "../ui/icon.js";
 import { Banner, usePageHeading } from "../ui/page.js";
 
@@ -31,7 +31,7 @@ export function EntryForm({ form, verb, reasonOf, children }: EntryFormProps) {
   return (
     <Form verb={verb} look="main" form={form}>
       {error?.refusal !== undefined && (
-        <p class="form-error" role="alert">
+        <p class="row banner is-error form-error" role="alert">
           {reasonOf?.(error) ?? error.refusal}
         </p>
       )}
@@ -40,11 +40,7 @@ export function EntryForm({ form, verb, reasonOf, children }: EntryFormProps) {
   );
 }
 
-interface EntryFieldProps {
-  value: string;
-  onValue(value: string): void;
-  error: string | undefined;
-}
+type EntryFieldProps = Pick<TextFieldProps, "value" | "onValue" | "error">;
 
 export function NameField(field: EntryFieldProps) {
   return <TextField label="Name" name="name" autocomplete="name" required maxlength={100} {...field} />;

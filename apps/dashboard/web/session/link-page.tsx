@@ -115,7 +115,7 @@ function DeadLink({ error }: { error: ApiError }) {
   return (
     <EntryCard title="This link does not work">
       <p>{isUsed ? "It was used already, or its time is over. Links work once." : error.message}</p>
-      <p class="entry-links">
+      <p class="row entry-links">
         <a href="/dashboard/sign-in">Sign in</a>
         <a href="/dashboard/forgot">Send a new link</a>
       </p>

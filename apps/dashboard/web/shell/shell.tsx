@@ -11,7 +11,7 @@ import { announce } from "../ui/announce.js";
 import { formatCount, formatMonth } from "../ui/format.js";
 import { Brand } from "../ui/icon.js";
 import { Menu, MenuItem } from "../ui/menu.js";
-import { Banner } from "../ui/page.js";
+import { Banner, Meter } from "../ui/page.js";
 import { readLastSite, readTheme, setTheme, type Theme } from "../ui/preferences.js";
 import { useNarrow } from "../ui/use-size.js";
 import { Navigation } from "./navigation.js";
@@ -62,13 +62,10 @@ function UsageMeter({ isWanted }: { isWanted: boolean }) {
   const usage = useQuery<Usage>(isWanted ? "/usage" : undefined, { staleMs: 30_000, pollMs: 60_000 });
   if (!usage.data || !me.data) return null;
   const { current, limit, resets_at } = usage.data.traces;
-  const share = Math.min(1, current / limit);
   return (
     <div class="usage-meter">
       {formatMonth(Date.parse(resets_at) - 1)}
-      <div class="usage-bar" aria-hidden="true">
-        <div class={share >= 0.8 ? "is-high" : undefined} style={{ width: `${share * 100}%` }} />
-      </div>
+      <Meter current={current} limit={limit} />
       {formatCount(current)} traces of {formatCount(limit)} · {me.data.account.plan === "pro" ? "Pro" : "Free"}
     </div>
   );

@@ -95,13 +95,13 @@ export function WaitingForVisit({ siteId }: { siteId: string }) {
   if (!site) return null;
   if (!hasVisit) {
     return (
-      <p class="waiting-line">
+      <p class="row waiting-line">
         <StatusDot state="running">Waiting for the first visit</StatusDot>
       </p>
     );
   }
   return (
-    <p class="waiting-line">
+    <p class="row waiting-line">
       <StatusDot state="success">The first visit arrived.</StatusDot>{" "}
       <a href={`/dashboard/sites/${siteId}`}>See the statistics</a>
     </p>

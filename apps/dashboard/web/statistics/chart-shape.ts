@@ -41,15 +41,13 @@ function hoursOf(first: string): string[] {
   return Array.from({ length: 24 }, (_, hour) => `${first.slice(0, 10)}T${String(hour).padStart(2, "0")}`);
 }
 
-interface Size {
-  width: number;
-  height: number;
-}
-
 const inset = { left: 44, right: 16, top: 12, bottom: 26 };
 
 /** The paths of a curve in a box, its ticks and scales. */
-export function drawCurve({ times, values, before, isUnfinished, least = 1 }: Curve, { width, height }: Size) {
+export function drawCurve(
+  { times, values, before, isUnfinished, least = 1 }: Curve,
+  { width, height }: { width: number; height: number },
+) {
   const largest = max([...values, ...(before ?? []), least]) || 1;
   const slots = Math.max(1, times.length - 1);
   const x = scaleLinear([0, slots], [inset.left, Math.max(inset.left + 1, width - inset.right)]);

@@ -26,7 +26,7 @@ export function FigureButtons<Name extends string>({ figures, selected, onSelect
     // biome-ignore lint/a11y/useSemanticElements: a fieldset brings a form's frame
     <div class="figures" role="group" aria-label="Figures">
       {figures.map(({ name, label, value, change }) => (
-        <button key={name} type="button" aria-pressed={name === selected} onClick={() => onSelect(name)}>
+        <button key={name} type="button" class="inset" aria-pressed={name === selected} onClick={() => onSelect(name)}>
           <span class="figure-label">{label}</span> <span class="figure-value">{value}</span> {change}
         </button>
       ))}
@@ -131,11 +131,7 @@ function anchorOf(index: number, count: number): "start" | "middle" | "end" {
   return index === count - 1 ? "end" : "middle";
 }
 
-interface TipProps extends ChartProps {
-  index: number;
-  left: number;
-  width: number;
-}
+type TipProps = ChartProps & Record<"index" | "left" | "width", number>;
 
 function Tip({ curve, look, index, left, width }: TipProps) {
   const value = curve.values[index];

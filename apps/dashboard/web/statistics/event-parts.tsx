@@ -27,7 +27,12 @@ export function EventParts({ events, limit, ...page }: EventPartsProps) {
           {shown.map((event) => (
             <tr key={event.name} class={event === selected ? "is-selected" : undefined}>
               <th scope="row">
-                <button type="button" aria-pressed={event === selected} onClick={() => select(event.name)}>
+                <button
+                  type="button"
+                  class="inset cut"
+                  aria-pressed={event === selected}
+                  onClick={() => select(event.name)}
+                >
                   {event.name}
                 </button>
               </th>

@@ -27,8 +27,8 @@ export function FilterChips({ filters: text, onFilters }: PageFilters) {
   };
   if (filters.length === 0) return null;
   return (
-    <div class="filter-chips" ref={frame}>
-      <ul aria-label="Filters">
+    <div class="row filter-chips" ref={frame}>
+      <ul class="row" aria-label="Filters">
         {filters.map((filter, at) => (
           <li key={sayFilter(filter)} class="filter-chip">
             <span>{sayFilter(named(filter))}</span>

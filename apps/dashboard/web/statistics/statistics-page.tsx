@@ -159,7 +159,7 @@ function FirstVisit({ domain }: { domain: string }) {
   return (
     <div class="panel">
       <Snippet domain={domain} />
-      <p class="waiting-line" role="status">
+      <p class="row waiting-line" role="status">
         <StatusDot state="running">Waiting for the first visit</StatusDot>
       </p>
     </div>

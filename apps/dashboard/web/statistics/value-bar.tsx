@@ -13,7 +13,7 @@ interface BarProps {
 
 /** A value over a bar of its share; a click on it filters the page. */
 export function ValueBar({ share, label, code = label, isMono, isFiltered, onPick }: BarProps) {
-  const look = isMono ? "bar-text mono" : "bar-text";
+  const look = isMono ? "bar-text cut mono" : "bar-text cut";
   const content = (
     <>
       {code !== label && (
@@ -28,7 +28,13 @@ export function ValueBar({ share, label, code = label, isMono, isFiltered, onPic
     <div class="bar-cell">
       <span class="bar" style={{ width: `${share * 100}%` }} />
       {onPick ? (
-        <button type="button" class={`${look} bar-button`} title={label} aria-pressed={isFiltered} onClick={onPick}>
+        <button
+          type="button"
+          class={`${look} bar-button inset`}
+          title={label}
+          aria-pressed={isFiltered}
+          onClick={onPick}
+        >
           {content}
         </button>
       ) : (

@@ -4,7 +4,7 @@ import { CopyButton } from "../ui/copy-button.js";
 import { formatBytes } from "../ui/format.js";
 import { Segmented } from "../ui/segmented.js";
 import { type Message, messagesOf, type Part } from "./conversation.js";
-import { rootOf, textOf, tokenOf } from "./json.js";
+import { rootOf, stringOf } from "./json.js";
 import { JsonTree, LongText } from "./json-view.js";
 
 /** Beyond this, messages are not looked for: the tree opens at once. */
@@ -20,47 +20,54 @@ interface ContentProps {
   path: string;
 }
 
-type View = "messages" | "tree" | "json";
-
 /** A stored JSON text as a conversation, a tree, or as it was sent. */
-export function ContentView({ name, text, cutBytes, path }: ContentProps) {
+export function ContentView(props: ContentProps) {
+  const { name, text, cutBytes } = props;
   const messages = useMemo(
     () => (cutBytes || text.length > maxConversationCharacters ? undefined : messagesOf(text)),
     [text, cutBytes],
   );
-  const plain = useMemo(() => (cutBytes ? undefined : stringOf(text)), [text, cutBytes]);
-  const best: View = messages ? "messages" : "tree";
-  const [chosen, setChosen] = useState<View>(best);
-  const view = chosen === "messages" && !messages ? "tree" : chosen;
-  const tree = { value: "tree", label: plain === undefined ? "Tree" : "Text" } as const;
+  const plain = useMemo(() => (cutBytes ? undefined : stringOf(text, rootOf(text))), [text, cutBytes]);
+  const [isRaw, setRaw] = useState(false);
+  if (cutBytes) {
+    return (
+      <>
+        <CutNote {...props} />
+        <RawText text={text} />
+      </>
+    );
+  }
   const choices = [
-    ...(messages ? [{ value: "messages", label: "Messages" } as const] : [tree]),
-    { value: "json", label: "JSON" } as const,
+    { value: "best", label: messages ? "Messages" : plain === undefined ? "Tree" : "Text" },
+    { value: "json", label: "JSON" },
   ];
-  if (cutBytes) return <CutText name={name} text={text} bytes={cutBytes} path={path} />;
   return (
     <>
-      <div class="content-head">
-        <Segmented<View> label={`View of ${name}`} value={view} choices={choices} onValue={setChosen} />
+      <div class="row content-head">
+        <Segmented
+          label={`View of ${name}`}
+          value={isRaw ? "json" : "best"}
+          choices={choices}
+          onValue={(view) => setRaw(view === "json")}
+        />
         <CopyButton label={`Copy ${name}`} text={text} look="quiet" />
       </div>
-      {view === "messages" && messages && <Conversation messages={messages} />}
-      {view === "tree" && (plain === undefined ? <JsonTree text={text} /> : <PlainText text={plain} />)}
-      {view === "json" && <RawText text={text} />}
+      {isRaw ? <RawText text={text} /> : <Best text={text} messages={messages} plain={plain} />}
     </>
   );
 }
 
-function stringOf(text: string): string | undefined {
-  const root = rootOf(text);
-  return root?.type === "string" ? textOf(tokenOf(text, root)) : undefined;
+interface BestProps {
+  text: string;
+  messages: readonly Message[] | undefined;
+  plain: string | undefined;
 }
 
-/** Text; a string that holds JSON shows as its tree. */
-function PlainText({ text }: { text: string }) {
-  const root = /^\s*[[{]/.test(text) ? rootOf(text) : undefined;
-  if (root) return <JsonTree text={text} />;
-  return <RawText text={text} />;
+/** Messages where there are some, else the tree; a string shows as its text, or as the tree of the JSON that it holds. */
+function Best({ text, messages, plain }: BestProps) {
+  if (messages) return <Conversation messages={messages} />;
+  if (plain === undefined) return <JsonTree text={text} />;
+  return /^\s*[[{]/.test(plain) && rootOf(plain) ? <JsonTree text={plain} /> : <RawText text={plain} />;
 }
 
 function RawText({ text }: { text: string }) {
@@ -71,31 +78,15 @@ function RawText({ text }: { text: string }) {
   );
 }
 
-interface CutProps {
-  name: ContentName;
-  text: string;
-  bytes: number;
-  path: string;
-}
-
 /** Says that only the head is shown, with a download of the stored bytes. */
-export function CutNote({ name, text, bytes, path }: CutProps) {
+export function CutNote({ name, text, cutBytes = 0, path }: ContentProps) {
   return (
     <p class="note">
-      The first {formatBytes(text.length)} of {formatBytes(bytes)}.{" "}
+      The first {formatBytes(text.length)} of {formatBytes(cutBytes)}.{" "}
       <a href={`/dashboard/api${path}/${name}`} download>
         Download the {name}
       </a>
     </p>
-  );
-}
-
-function CutText({ text, ...rest }: CutProps) {
-  return (
-    <>
-      <CutNote text={text} {...rest} />
-      <RawText text={text} />
-    </>
   );
 }
 

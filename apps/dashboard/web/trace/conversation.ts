@@ -1,4 +1,4 @@
-import { childrenOf, type JsonChild, type JsonValue, rootOf, textOf, tokenOf } from "./json.js";
+import { childrenOf, type JsonChild, type JsonValue, rootOf, stringOf, textOf, tokenOf } from "./json.js";
 
 export type Part =
   | { type: "text"; text: string }
@@ -17,10 +17,6 @@ type Members = Map<string, JsonChild>;
 
 function membersOf(text: string, value: JsonValue): Members {
   return new Map(childrenOf(text, value).map((child) => [textOf(child.key ?? '""'), child]));
-}
-
-function stringOf(text: string, value: JsonValue | undefined): string | undefined {
-  return value?.type === "string" ? textOf(tokenOf(text, value)) : undefined;
 }
 
 /**

@@ -101,3 +101,8 @@ export function textOf(token: string): string {
     return token;
   }
 }
+
+/** The text of a value that is a string. */
+export function stringOf(text: string, value: JsonValue | undefined): string | undefined {
+  return value?.type === "string" ? textOf(tokenOf(text, value)) : undefined;
+}

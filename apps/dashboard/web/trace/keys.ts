@@ -2,15 +2,8 @@ import { stretchOf } from "./timeline.js";
 import { rowOf } from "./tree.js";
 import type { View } from "./use-view.js";
 
-interface Commands {
-  focusFind(): void;
-  openNext(): void;
-  openPrevious(): void;
-  openHelp(): void;
-  /** Moves the focus to the span's details, and from there back to the tree. */
-  openDetails(): void;
-  hideDetails(): void;
-}
+/** `openDetails` moves the focus to the span's details, `hideDetails` from there back to the tree. */
+type Command = "focusFind" | "openNext" | "openPrevious" | "openHelp" | "openDetails" | "hideDetails";
 
 const page = 15;
 
@@ -46,7 +39,11 @@ function zoomToSpan({ selected, extent, isZoomed, lanes, setZoom }: View): void 
   setZoom(isThere || to <= from ? undefined : { from, to });
 }
 
-export function takeKey({ key, target }: KeyboardEvent, view: View, commands: Commands): boolean {
+export function takeKey(
+  { key, target }: KeyboardEvent,
+  view: View,
+  commands: Readonly<Record<Command, () => void>>,
+): boolean {
   const own: Readonly<Record<string, () => void>> = {
     e: view.nextError,
     f: () => zoomToSpan(view),

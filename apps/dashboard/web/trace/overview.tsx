@@ -41,7 +41,7 @@ export function Overview({ view }: { view: View }) {
   const box = drag ?? (isZoomed ? { from: whole.at(lanes.range.from), to: whole.at(lanes.range.to) } : undefined);
   const at = selected && whole.at(selected.span.start);
   return (
-    <div class="overview">
+    <div class="panel is-flush overview">
       <canvas
         ref={canvas}
         role="img"

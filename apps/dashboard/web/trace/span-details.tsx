@@ -50,7 +50,7 @@ export function SpanDetails({ traceId, node, extent, isRunning, section, onClose
       class={onClose ? "panel is-flush span-details is-sheet" : "panel is-flush span-details"}
       aria-label="Span details"
     >
-      <header class="span-head">
+      <header class="row span-head">
         <h2>
           <KindIcon kind={span.kind} isFailed={span.isFailed} /> {span.name || "(no name)"}
         </h2>
@@ -77,7 +77,7 @@ function SpanFigures({ node, extent, isRunning }: Pick<DetailsProps, "node" | "e
   const notes = [mark, span.isReversed && "it ends before it starts", isUnended && "no end was sent"].filter(Boolean);
   return (
     <>
-      <dl class="trace-facts">
+      <dl class="row trace-facts">
         <Figure label="Start" value={`+${formatDuration(span.start)}`.replace("+-", "−")} />
         <Figure
           label="Duration"
@@ -100,12 +100,7 @@ export function Figure({ label, value, tone }: { label: string; value: Component
   );
 }
 
-interface ContentsProps {
-  traceId: string;
-  node: Node;
-  tab: ContentName;
-  isAsked: boolean;
-}
+type ContentsProps = Pick<DetailsProps, "traceId" | "node"> & { tab: ContentName; isAsked: boolean };
 
 function Contents({ traceId, node: { span }, tab, isAsked }: ContentsProps) {
   const hasAny = contentNames.some((name) => span.has[name]);
@@ -132,7 +127,7 @@ function Contents({ traceId, node: { span }, tab, isAsked }: ContentsProps) {
         <p class="note">This span failed without an error text.</p>
       ) : (
         <>
-          {data?.cut.error && <CutNote name="error" text={text} bytes={data.cut.error} path={path} />}
+          {data?.cut.error && <CutNote name="error" text={text} cutBytes={data.cut.error} path={path} />}
           <pre key={span.id} class="error-text">
             <LongText text={text} />
           </pre>

@@ -28,7 +28,7 @@ export function SpanTree({ view, finder, isPartial, onLanePixels, onHelp }: Tree
       <Toolbar view={view} finder={finder} isPartial={isPartial} />
       <Axis lanes={view.lanes} onLanePixels={onLanePixels} />
       <Rows view={view} />
-      <footer class="tree-keys">
+      <footer class="row tree-keys">
         <span aria-hidden="true">
           <kbd>↑</kbd> <kbd>↓</kbd> move <kbd>←</kbd> <kbd>→</kbd> fold <kbd>E</kbd> next error <kbd>F</kbd> zoom to
           span <kbd>/</kbd> find
@@ -48,7 +48,7 @@ function Toolbar({ view, finder, isPartial }: Pick<TreeProps, "view" | "finder" 
   const { find, found, failed, closed, selected, hasIdle, skipsIdle, isZoomed } = view;
   const at = selected ? found.indexOf(selected) + 1 : 0;
   return (
-    <div class="tree-tools">
+    <div class="row tree-tools">
       <div class="tree-find">
         <Icon name="search" />
         <input
@@ -135,7 +135,7 @@ function Rows({ view }: { view: View }) {
   return (
     <div
       ref={tree}
-      class="tree-rows"
+      class="tree-rows inset"
       role="tree"
       aria-label="Spans"
       tabIndex={0}
@@ -287,7 +287,7 @@ const SpanRow = memo((props: RowProps) => {
         />
         {depth > maxIndent && <span class="span-depth drawn" data-text={depth + 1} />}
         <KindIcon kind={span.kind} isFailed={span.isFailed} />
-        <span class="span-label" title={span.name}>
+        <span class="span-label cut" title={span.name}>
           {shortName(span.name)}
         </span>
         {mark && <span class="span-mark drawn" data-text={mark === "no parent found" ? "no parent" : "circle"} />}

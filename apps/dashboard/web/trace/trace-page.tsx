@@ -179,8 +179,8 @@ const TraceFigures = memo(({ trace, tree, extent }: { trace: OutlineTrace; tree:
   const ended = trace.ended_at;
   const duration = ended ? formatDuration(Date.parse(ended) - Date.parse(trace.started_at)) : undefined;
   return (
-    <div class="trace-figures">
-      <dl class="trace-facts">
+    <div class="row trace-figures">
+      <dl class="row trace-facts">
         <Figure label="Started" value={<Moment iso={trace.started_at} />} />
         <Figure label="Duration" value={duration ?? (trace.status === "running" ? "running" : "not given")} />
         <Figure label="Spans" value={formatCount(spans)} />
@@ -200,13 +200,13 @@ function OwnTime({ tree, extent }: { tree: Tree; extent: Stretch }) {
   return (
     <div class="own-time">
       <p>Where the time went</p>
-      <div class="own-time-line">
+      <div class="row own-time-line">
         <div class="own-time-bar" aria-hidden="true">
           {shown.map((kind) => (
             <i key={kind} class={`kind-${kind}`} style={{ width: `${shareOf(kind) * 100}%` }} />
           ))}
         </div>
-        <ul>
+        <ul class="row">
           {shown.map((kind) => (
             <li key={kind} class={`kind-${kind}`} title={formatDuration(times.get(kind) ?? 0)}>
               {kindNames[kind]} {formatShare(shareOf(kind))}

@@ -1,7 +1,7 @@
 import type { OutlinePage, OutlineTrace } from "@waymark/traces";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { type ApiError, api } from "../data/api.js";
-import { invalidate, useQuery } from "../data/query.js";
+import { api } from "../data/api.js";
+import { invalidate, type QueryState, useQuery } from "../data/query.js";
 import { addPage, type Span } from "./spans.js";
 import { buildTree, type Tree } from "./tree.js";
 
@@ -11,26 +11,23 @@ const maxIds = 100;
 /** Instances commit out of order: the latest spans are asked for again. */
 const overlap = 50;
 
-export interface Outline {
-  trace: OutlineTrace | undefined;
-  /** A new tree after each change. */
-  tree: Tree;
-  /** The server's time of the last answer. */
-  at: string;
-  /** Whether further pages are on their way. */
-  isPartial: boolean;
-  error: ApiError | undefined;
-  refetch(): void;
-}
-
 interface Loaded {
   id: string;
   trace: OutlineTrace;
+  /** The server's time of the last answer. */
   at: string;
   /** In order of receipt. */
   spans: ReadonlyMap<string, Span>;
+  /** A new tree after each change. */
   tree: Tree;
+  /** Whether further pages are on their way. */
   isPartial: boolean;
+}
+
+export interface Outline
+  extends Pick<Loaded, "tree" | "at" | "isPartial">,
+    Pick<QueryState<unknown>, "error" | "refetch"> {
+  trace: OutlineTrace | undefined;
 }
 
 /** The outline of a trace: its first page at once, then the others; while it runs, what changes of it. */
@@ -44,7 +41,8 @@ export function useOutline(id: string): Outline {
 
   useEffect(() => {
     if (!data) return;
-    const { signal, abort } = abortable();
+    const controller = new AbortController();
+    const { signal } = controller;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let loaded = latest.current ?? { id, trace: data.trace, at: data.at, ...nothing };
     const add = async (pages: readonly OutlinePage[]) => {
@@ -85,30 +83,19 @@ export function useOutline(id: string): Outline {
     };
     void begin().catch(() => undefined);
     return () => {
-      abort();
+      controller.abort();
       clearTimeout(timer);
       if (latest.current?.trace.status === "running") invalidate(path);
     };
   }, [path, data]);
 
-  return {
-    trace: current?.trace,
-    at: current?.at ?? "",
-    tree: current?.tree ?? nothing.tree,
-    isPartial: current?.isPartial ?? false,
-    error: data ? undefined : error,
-    refetch,
-  };
+  const { trace, tree, at, isPartial } = current ?? { ...nothing, trace: undefined, at: "", isPartial: false };
+  return { trace, tree, at, isPartial, error: data ? undefined : error, refetch };
 }
 
 const nothing = { spans: new Map<string, Span>(), tree: buildTree([]), isPartial: true };
 
 const nextTask = () => new Promise((resolve) => setTimeout(resolve));
-
-function abortable() {
-  const controller = new AbortController();
-  return { signal: controller.signal, abort: () => controller.abort() };
-}
 
 /** Each building of the tree at least doubles it: many pages cost no more than twice the last one. */
 function isFew(pages: readonly OutlinePage[], { spans }: Loaded): boolean {

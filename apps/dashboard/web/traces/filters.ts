@@ -112,15 +112,10 @@ function timesOf({ range, from, to }: Filters, now: Date): { from?: string; to?:
   return { from: new Date(start - (start % 60_000)).toISOString() };
 }
 
-interface ActiveFilter {
-  label: string;
-  without: Filters;
-}
-
 /** The filters that exclude traces, each with what is left without it. */
-export function activeFilters(filters: Filters): ActiveFilter[] {
+export function activeFilters(filters: Filters) {
   const { text, status, agent, longerMs, range, from, to, after } = filters;
-  const active: ActiveFilter[] = [];
+  const active: { label: string; without: Filters }[] = [];
   const add = (label: string, none: Partial<Filters>) => active.push({ label, without: { ...filters, ...none } });
   if (isSearch(filters)) add(`With “${text.trim()}”`, { text: "" });
   if (status !== "all") add(status === "failed" ? "Failed" : "Running", { status: "all" });

@@ -63,15 +63,9 @@ export function newestId(rows: readonly TraceRow[]): string | undefined {
   return rows.reduce<string | undefined>((most, { id }) => (most === undefined || id > most ? id : most), undefined);
 }
 
-interface Day {
-  /** `2026-11-15` in the person's zone. */
-  day: string;
-  rows: TraceRow[];
-}
-
 /** Groups sorted rows by the day of their start in the person's zone. */
-export function groupByDay(rows: readonly TraceRow[]): Day[] {
-  const days: Day[] = [];
+export function groupByDay(rows: readonly TraceRow[]) {
+  const days: { day: string; rows: TraceRow[] }[] = [];
   for (const row of rows) {
     const day = dayOf(row.started_at);
     const last = days.at(-1);

@@ -13,7 +13,7 @@ import { durationLabel, durations, type Filters, pastedId, type RangeFilter, ran
 export function TraceFilters({ filters, onFilters }: { filters: Filters; onFilters(filters: Filters): void }) {
   const change = (part: Partial<Filters>) => onFilters({ ...filters, ...part, after: "" });
   return (
-    <search class="filters trace-filters">
+    <search class="row filters trace-filters">
       <SearchBox text={filters.text} onText={(text) => change({ text })} />
       <AgentSelect agent={filters.agent} onAgent={(agent) => change({ agent })} />
       <Segmented

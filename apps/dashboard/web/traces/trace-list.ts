@@ -1,5 +1,5 @@
 import type { TraceChangesAnswer, TraceList, TraceRow } from "../../src/traces/traces.route.js";
-import { ApiError } from "../data/api.js";
+import { type ApiError, toApiError } from "../data/api.js";
 import { appendRows, changeRows, insertRows, isFailed, newestId } from "./rows.js";
 
 /** Rows in the document at most; older ones are on a page of their own. */
@@ -203,10 +203,4 @@ function sentence(rows: readonly TraceRow[], hasMore: boolean): string {
   const failed = rows.filter(isFailed).length;
   const count = `${rows.length}${hasMore ? " or more" : ""} new ${rows.length === 1 ? "trace" : "traces"}`;
   return failed === 0 ? count : `${count}, ${failed} failed`;
-}
-
-function toApiError(error: unknown): ApiError {
-  return error instanceof ApiError
-    ? error
-    : new ApiError(500, error instanceof Error ? error.message : "Unknown error");
 }

@@ -130,17 +130,10 @@ function LimitLine({ usage: { traces, bytes } }: { usage: Usage }) {
   );
 }
 
-interface Drop {
-  label: string;
-  without: Filters;
-  found: number;
-  hasMore: boolean;
-}
-
 /** No trace has all of the filters: names the one that excludes most, with a link that drops it. */
 function NoMatch({ filters }: { filters: Filters }) {
   const key = writeFilters(filters);
-  const [best, setBest] = useState<Drop>();
+  const [best, setBest] = useState<Awaited<ReturnType<typeof findBest>>>();
   useEffect(() => {
     const controller = new AbortController();
     setBest(undefined);
@@ -166,15 +159,15 @@ function NoMatch({ filters }: { filters: Filters }) {
   );
 }
 
-async function findBest(filters: Filters, signal: AbortSignal): Promise<Drop | undefined> {
+async function findBest(filters: Filters, signal: AbortSignal) {
   const drops = await Promise.all(
-    activeFilters(filters).map(async ({ label, without }): Promise<Drop> => {
+    activeFilters(filters).map(async ({ label, without }) => {
       const path = pathOf(without, new Date(), { limit: 200 });
       const page = await api.get<TraceList>(path, signal).catch(() => ({ traces: [], nextCursor: null }));
       return { label, without, found: page.traces.length, hasMore: page.nextCursor !== null };
     }),
   );
-  const weight = ({ found, hasMore }: Drop) => found + (hasMore ? 1 : 0);
+  const weight = ({ found, hasMore }: (typeof drops)[number]) => found + (hasMore ? 1 : 0);
   return drops.sort((a, b) => weight(b) - weight(a))[0];
 }
 
@@ -209,7 +202,7 @@ function FirstTrace() {
   const hasOneAgent = planOf(me.data.account.plan).agents === 1;
   return (
     <div class="first-trace">
-      <p class="waiting-line">
+      <p class="row waiting-line">
         <span class="mark is-running is-live" /> Waiting for the first trace. This page turns into the list by itself.
       </p>
       <ActionError of={create} />
@@ -226,7 +219,7 @@ function FirstTrace() {
               : undefined
           }
         />
-        <div class="first-key">
+        <div class="row first-key">
           {key === undefined ? (
             <>
               <p>Every example needs a key of the trace API. This one sends, and reads nothing.</p>

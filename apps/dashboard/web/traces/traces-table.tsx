@@ -60,14 +60,16 @@ function Row({ row, now, isNarrow }: { row: TraceRow; now: Date; isNarrow: boole
       </td>
       <td class="trace-name">
         <div>
-          <a href={`/dashboard/traces/${id}`}>{name === "" ? "(no name)" : name}</a>
+          <a class="cut" href={`/dashboard/traces/${id}`}>
+            {name === "" ? "(no name)" : name}
+          </a>
           {isMailed && (
             <span class="mailed" title="A mail went out">
               <Icon name="mail" />
               <span class="sr-only">A mail went out</span>
             </span>
           )}
-          {isFailed(row) && error && <span class="trace-error mono">{error}</span>}
+          {isFailed(row) && error && <span class="trace-error mono cut">{error}</span>}
         </div>
         {isNarrow && (
           <div class="hint trace-rest">
@@ -77,7 +79,7 @@ function Row({ row, now, isNarrow }: { row: TraceRow; now: Date; isNarrow: boole
       </td>
       {!isNarrow && (
         <>
-          <td class="mono trace-agent">{agent_id}</td>
+          <td class="mono soft cut">{agent_id}</td>
           <td class="number">{duration}</td>
           <td class="number soft">{ago}</td>
         </>

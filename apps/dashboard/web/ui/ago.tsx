@@ -1,23 +1,19 @@
 import { formatAgo, formatMoment, formatMomentDay, formatUtc } from "./format.js";
 
-interface MomentProps {
-  iso: string;
-}
-
-export function Ago({ iso, now = new Date() }: MomentProps & { now?: Date }) {
+export function Ago({ iso, now = new Date() }: { iso: string; now?: Date }) {
   return <Time iso={iso} text={formatAgo(iso, now)} />;
 }
 
-export function Moment({ iso }: MomentProps) {
+export function Moment({ iso }: { iso: string }) {
   return <Time iso={iso} text={formatMoment(iso)} />;
 }
 
-export function MomentDay({ iso }: MomentProps) {
+export function MomentDay({ iso }: { iso: string }) {
   return <Time iso={iso} text={formatMomentDay(iso)} />;
 }
 
 /** A moment in the person's zone, exact and in UTC on hover and for screen readers. */
-function Time({ iso, text }: MomentProps & { text: string }) {
+function Time({ iso, text }: { iso: string; text: string }) {
   const [own, utc] = [formatMoment(iso), formatUtc(iso)];
   return (
     <time dateTime={iso} title={own === utc ? utc : `${own}, ${utc}`}>

@@ -49,7 +49,7 @@ export function Dialog({ title, onClose, actions, isWide, children }: DialogProp
         </Button>
       </header>
       <div class="dialog-body">{children}</div>
-      {actions && <footer class="dialog-actions">{actions}</footer>}
+      {actions && <footer class="row dialog-actions">{actions}</footer>}
     </dialog>
   );
 }

@@ -42,7 +42,7 @@ function Note({ text, ...attributes }: { id: string; class: string; text: Compon
   return text ? <p {...attributes}>{text}</p> : null;
 }
 
-interface TextFieldProps extends FieldProps {
+export interface TextFieldProps extends FieldProps {
   value: string;
   onValue(value: string): void;
   type?: "text" | "email" | "password" | "number";

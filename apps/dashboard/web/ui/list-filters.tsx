@@ -26,7 +26,7 @@ const dayMs = 86_400_000;
 /** The days that a page is of unless its address says otherwise; the server takes the same without `from`. */
 const defaultDays = "30";
 
-/** The page's days up to the present one, UTC, and its agent, from its address; `query` asks the server for them. */
+/** The page's days up to the present one, UTC, and its agent, from its address: `filters` change them, `query` asks for them. */
 export function useRecentDays(choices: readonly string[]) {
   const { query, path, route } = useLocation();
   const days = choices.find((choice) => choice === query["days"]) ?? defaultDays;
@@ -35,28 +35,19 @@ export function useRecentDays(choices: readonly string[]) {
     const next = { days, agent, ...part };
     return path + queryOf({ ...next, days: next.days === defaultDays ? "" : next.days });
   };
+  const change = (part: Parameters<typeof linkTo>[0]) => route(linkTo(part), true);
+  const labelled = choices.map((value) => ({ value, label: value === "1" ? "Today" : `${value} days` }));
+  const filters = (
+    <div class="row filters">
+      <Segmented label="Range" value={days} choices={labelled} onValue={(next) => change({ days: next })} />
+      <AgentSelect agent={agent} onAgent={(next) => change({ agent: next })} />
+    </div>
+  );
   const from = days === defaultDays ? "" : firstOf(Number(days));
-  return {
-    days,
-    agent,
-    linkTo,
-    change: (part: Parameters<typeof linkTo>[0]) => route(linkTo(part), true),
-    query: queryOf({ from, agent_id: agent }),
-  };
+  return { agent, linkTo, filters, query: queryOf({ from, agent_id: agent }) };
 }
 
 function firstOf(days: number): string {
   const today = Math.floor(Date.now() / dayMs);
   return new Date((today - days + 1) * dayMs).toISOString();
-}
-
-interface RecentDaysProps {
-  days: string;
-  choices: readonly string[];
-  onDays(days: string): void;
-}
-
-export function RecentDays({ days, choices, onDays }: RecentDaysProps) {
-  const labelled = choices.map((value) => ({ value, label: value === "1" ? "Today" : `${value} days` }));
-  return <Segmented label="Range" value={days} choices={labelled} onValue={onDays} />;
 }

@@ -24,10 +24,10 @@ export function Page({ title, aside, note, crumbs, actions, children }: PageProp
   const heading = usePageHeading(title);
   return (
     <div class="page">
-      <header class="page-head">
+      <header class="row page-head">
         <div class="page-heading">
           {crumbs && <p class="crumbs">{crumbs}</p>}
-          <div class="page-title">
+          <div class="row page-title">
             <h1 ref={heading} tabIndex={-1}>
               {title}
             </h1>
@@ -35,7 +35,7 @@ export function Page({ title, aside, note, crumbs, actions, children }: PageProp
           </div>
           {note && <p class="note">{note}</p>}
         </div>
-        {actions && <div class="page-actions">{actions}</div>}
+        {actions && <div class="row page-actions">{actions}</div>}
       </header>
       {children}
     </div>
@@ -73,7 +73,7 @@ export function Panel({ title, actions, isFlush, children }: PanelProps) {
   if (title === undefined) return <div class={isFlush ? "panel is-flush" : "panel"}>{children}</div>;
   return (
     <section class={isFlush ? "panel is-flush" : "panel"} aria-labelledby={id}>
-      <header class="panel-head">
+      <header class="row panel-head">
         <h2 id={id}>{title}</h2>
         {actions}
       </header>
@@ -94,6 +94,16 @@ const words: Readonly<Record<State, string>> = {
 /** A state as a dot and its word; only success is without a ground. */
 export function StatusDot({ state, children }: { state: State; children?: ComponentChildren }) {
   return <span class={`status is-${state}`}>{children ?? words[state]}</span>;
+}
+
+/** How much of a limit is used, as a bar. */
+export function Meter({ current, limit }: { current: number; limit: number }) {
+  const share = Math.min(1, current / limit);
+  return (
+    <div class="meter" aria-hidden="true">
+      <div class={share >= 0.8 ? "is-high" : undefined} style={{ width: `${share * 100}%` }} />
+    </div>
+  );
 }
 
 /** Nothing to show, and the way on. */
@@ -129,7 +139,7 @@ export function Skeleton({ rows = 6 }: { rows?: number }) {
 export function ErrorNote({ error, onRetry }: { error: ApiError; onRetry?: () => void }) {
   const text = error.isAway ? "Waiting for Waymark to answer." : error.message;
   return (
-    <div class="error-note" role="alert">
+    <div class="row banner is-error error-note" role="alert">
       <Icon name="warning" />
       <p>{text}</p>
       {onRetry && !error.isAway && <Button onClick={onRetry}>Try again</Button>}
@@ -159,7 +169,7 @@ export function Banner({
   children: ComponentChildren;
 }) {
   return (
-    <div class={`banner is-${tone}`} role={tone === "error" ? "alert" : "status"}>
+    <div class={`row banner is-${tone}`} role={tone === "error" ? "alert" : "status"}>
       {children}
     </div>
   );

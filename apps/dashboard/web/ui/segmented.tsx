@@ -16,6 +16,7 @@ export function Segmented<Value extends string>({ label, value, choices, onValue
         <button
           key={choice.value}
           type="button"
+          class="inset"
           aria-pressed={choice.value === value}
           onClick={() => onValue(choice.value)}
         >

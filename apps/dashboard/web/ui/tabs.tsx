@@ -1,14 +1,9 @@
 import type { ComponentChildren, TargetedKeyboardEvent } from "preact";
 import { useId } from "preact/hooks";
 
-interface Tab<Id extends string> {
-  id: Id;
-  label: string;
-}
-
 interface TabsProps<Id extends string> {
   label: string;
-  tabs: readonly Tab<Id>[];
+  tabs: readonly { id: Id; label: string }[];
   selected: Id;
   onSelect(id: Id): void;
   children: ComponentChildren;
@@ -35,6 +30,7 @@ export function Tabs<Id extends string>({ label, tabs, selected, onSelect, child
             key={tab.id}
             type="button"
             role="tab"
+            class="inset"
             id={`${id}-${tab.id}`}
             aria-selected={tab.id === selected}
             aria-controls={`${id}-panel`}
