@@ -26,6 +26,9 @@ const texts = {
     });`,
   "packages/two/src/loads.test.ts": 'import "./count.js"; it("loads", () => {});',
   "packages/two/src/loads-too.test.ts": 'import "./count.js"; it("loads too", () => {});',
+  "packages/two/src/large.test.ts": `it("is first", () => {}); // ${"-".repeat(200)}`,
+  "apps/one/src/middle.test.ts": `it("is of another package", () => {}); // ${"-".repeat(100)}`,
+  "packages/two/src/small.test.ts": 'it("is of the same package", () => {});',
   "packages/two/src/count.ts": 'console.log("loaded");',
 };
 
@@ -81,6 +84,12 @@ describe("a run of test files", () => {
     const { status, output } = run(["loads", "loads-too"]);
     expect(status).toBe(0);
     expect(output.match(/^loaded$/gm)).toHaveLength(1);
+  });
+
+  it("keeps a process to a package, and begins with the largest file", () => {
+    const { output } = run(["large", "middle", "small"]);
+    const order = [...output.matchAll(/^\d of 3 .*\/(\w+)\.test\.ts$/gm)].map(([, name]) => name);
+    expect(order).toEqual(["large", "small", "middle"]);
   });
 
   it("ends a hanging test, and goes on after a process that ended", () => {
