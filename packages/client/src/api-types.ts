@@ -2,8 +2,20 @@ export type TraceStatus = "running" | "success" | "error" | "timeout";
 
 export type SpanStatus = "ok" | "error";
 
+/** What a trace is found by. Texts have up to 200 characters. */
+export interface TraceLabels {
+  /** Your id of the conversation. */
+  session_id?: string | null;
+  user_id?: string | null;
+  environment?: string | null;
+  /** The version of your program. */
+  release?: string | null;
+  /** Up to 20 of 100 characters. */
+  tags?: readonly string[] | null;
+}
+
 /** The body that creates a trace. Times are ISO 8601 with `Z` or an offset. */
-export interface NewTrace {
+export interface NewTrace extends TraceLabels {
   /** Your name for the agent, up to 255 characters; the agent is created on first use. */
   agent_id: string;
   name: string;
@@ -13,8 +25,8 @@ export interface NewTrace {
   metadata?: Readonly<Record<string, unknown>> | null;
 }
 
-/** Omitted fields stay as they are. */
-export interface TraceChange {
+/** Omitted fields stay as they are; null clears a label. */
+export interface TraceChange extends TraceLabels {
   status?: TraceStatus;
   ended_at?: string | null;
 }
@@ -55,10 +67,10 @@ export interface Span extends SpanFields, SpanExtensions {
   otel?: Readonly<Record<string, unknown>>;
 }
 
-export type TracePart = "attributes" | "usage";
+export type TracePart = "attributes" | "usage" | "labels";
 
-/** A trace with all its spans in the order of receipt. */
-export interface Trace {
+/** A trace with all its spans in the order of receipt; labels only with `include: "labels"`. */
+export interface Trace extends TraceLabels {
   id: string;
   agent_id: string;
   name: string;
@@ -89,7 +101,7 @@ export interface ModelSums {
   cost_usd: string | null;
 }
 
-export interface ListedTrace extends Omit<Trace, "metadata" | "spans" | "usage"> {
+export interface ListedTrace extends Omit<Trace, "metadata" | "spans" | "usage" | keyof TraceLabels> {
   /** Null without `ended_at`. */
   duration_ms: number | null;
 }

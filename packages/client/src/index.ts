@@ -13,6 +13,7 @@ export type {
   SpanStatus,
   Trace,
   TraceChange,
+  TraceLabels,
   TracePage,
   TracePart,
   TraceQuery,

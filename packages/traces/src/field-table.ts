@@ -19,7 +19,7 @@ export function membersIn<Shape extends z.ZodRawShape>(schema: z.ZodObject<Shape
 /** A field of a row that clients send and read: its column has its name. */
 export interface Field {
   /** Of its column. */
-  readonly type: "text" | "timestamptz" | "json";
+  readonly type: "text" | "text[]" | "timestamptz" | "json";
   /** Of a value that its sender may make long: a `content` of a span is read apart, cut, and downloaded. */
   readonly size?: "short" | "content";
   /** In the body that adds a row. */
@@ -61,10 +61,20 @@ export function namesWhere<Fields extends Readonly<Record<string, Field>>, Name 
 }
 
 /** A value of a body. */
-type FieldValue = JsonText | string | null | undefined;
+type FieldValue = JsonText | readonly string[] | string | null | undefined;
 
 export function textOf(value: FieldValue): string | null | undefined {
+  if (isList(value)) return arrayLiteral(value);
   return typeof value === "object" ? value?.text : value;
+}
+
+function isList(value: FieldValue): value is readonly string[] {
+  return Array.isArray(value);
+}
+
+/** A `text[]` as Postgres writes it (documentation, 8.15.6). */
+export function arrayLiteral(texts: readonly string[]): string {
+  return `{${texts.map((text) => `"${text.replace(/["\\]/g, "\\$&")}"`).join(",")}}`;
 }
 
 /** Columns to send, in order: the type of each, and its value of a row. */
@@ -72,10 +82,16 @@ export type Columns<Row> = Readonly<Record<string, { readonly type: string; read
 
 /** Rows of arrays as a table: the parameters from `$first` on, a column each, perhaps with their positions from 1. */
 export function unnestSql<Row>(first: number, columns: Columns<Row>, { hasPosition = false } = {}): string {
-  const arrays = Object.values(columns).map(({ type }, n) => `$${first + n}::${type}[]`);
+  const arrays = Object.values(columns).map(({ type }, n) => `$${first + n}::${type.replace("[]", "")}[]`);
   const names = [...Object.keys(columns), ...(hasPosition ? ["position"] : [])];
-  return `unnest(${arrays.join(", ")}) ${hasPosition ? "WITH ORDINALITY " : ""}AS r (${names.join(", ")})`;
+  const table = `unnest(${arrays.join(", ")}) ${hasPosition ? "WITH ORDINALITY " : ""}AS r (${names.join(", ")})`;
+  if (!Object.values(columns).some(isArray)) return table;
+  // An array of arrays is one with two dimensions, so each goes as its text.
+  const read = names.map((name) => (columns[name] && isArray(columns[name]) ? `${name}::text[]` : name));
+  return `(SELECT ${read.join(", ")} FROM ${table}) AS r`;
 }
+
+const isArray = ({ type }: { readonly type: string }) => type.endsWith("[]");
 
 /** The parameters of {@link unnestSql}. */
 export function columnArrays<Row>(rows: readonly Row[], columns: Columns<Row>): unknown[] {

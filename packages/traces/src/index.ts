@@ -30,7 +30,7 @@ export {
   presentFailurePage,
   readTraceFailures,
 } from "./failures/list-failures.query.js";
-export { type Columns, columnArrays, rowSql, textOf, timestamp, unnestSql } from "./field-table.js";
+export { arrayLiteral, type Columns, columnArrays, rowSql, textOf, timestamp, unnestSql } from "./field-table.js";
 export { findOtelTrace } from "./find-otel-trace.query.js";
 export { largeAnswerLimits, type TraceChunk } from "./get-large-trace.query.js";
 export { createTraceReader, type TraceReader } from "./get-trace.query.js";
@@ -86,6 +86,7 @@ export {
   readSlowest,
 } from "./read-agent-figures.query.js";
 export { maxChanges, readChanges } from "./read-changes.query.js";
+export { readLabels } from "./read-labels.query.js";
 export { readNotes } from "./read-notes.query.js";
 export { type OutlinePage, type OutlineTrace, readOutline } from "./read-outline.query.js";
 export { readContent, readSpan, type SpanContents } from "./read-span.query.js";
@@ -121,9 +122,15 @@ export { setStatusChangeSql, statusTimeSql, type TraceStatus } from "./statuses.
 export {
   type FinalTrace,
   finalTraceSchema,
+  hasLabels,
+  type Labels,
+  labelNames,
+  labelsSchema,
+  maxTags,
   type NewTrace,
   newTraceSchema,
   sizedTraceNames,
+  textLabels,
   traceAnswers,
   traceColumns,
 } from "./trace-fields.js";

@@ -1,9 +1,75 @@
-import { jsonObjectField, optionalChoice, textField, timestampField } from "@waymark/service/fields";
+import {
+  asParameter,
+  jsonObjectField,
+  optionalChoice,
+  textField,
+  textProblem,
+  timestampField,
+} from "@waymark/service/fields";
 import { z } from "zod";
 import { type Columns, type Field, isoText, membersOf, namesWhere, textOf, timestamp } from "./field-table.js";
 import { traceStatuses } from "./statuses.js";
 
-/** Every field of a trace but its ids, in the order of answers. Insertion, reading, JSON, lists and OpenAPI follow it. */
+export const maxLabel = 200;
+export const maxTags = 20;
+export const maxTag = 100;
+
+const answer = z.string().nullable();
+const label = (description: string) => {
+  const body = textField({ min: 1, max: maxLabel }).nullish().describe(description);
+  return { type: "text", size: "short", body, change: body, answer } as const;
+};
+
+const tagsMessage = `Must be a list of at most ${maxTags} texts of 1 to ${maxTag} characters`;
+
+const tags = asParameter(
+  {
+    type: ["array", "null"],
+    items: { type: "string", minLength: 1, maxLength: maxTag },
+    maxItems: maxTags,
+  },
+  z
+    .custom<readonly string[] | null>((input) => input === null || isTags(input), tagsMessage)
+    .transform((list): readonly string[] | null => list && [...new Set(list)])
+    .optional()
+    .describe("Further labels; each counts once"),
+);
+
+function isTags(input: unknown): boolean {
+  if (!Array.isArray(input) || input.length > maxTags) return false;
+  return input.every((text) => {
+    return typeof text === "string" && text !== "" && text.length <= maxTag && textProblem(text) === undefined;
+  });
+}
+
+/**
+ * What a trace is found by, beyond the trace contract: optional in bodies, and in answers where `include` asks.
+ */
+const labelFields = {
+  session_id: label("Your id of the conversation"),
+  user_id: label("Your id of the user"),
+  environment: label("Such as `production`"),
+  release: label("The version of your program"),
+  tags: { type: "text[]", size: "short", body: tags, change: tags, answer: z.array(z.string()) },
+} as const satisfies Record<string, Field>;
+
+export type LabelName = keyof typeof labelFields;
+/** The labels with one value. */
+export const textLabels = ["session_id", "user_id", "environment", "release"] as const satisfies readonly LabelName[];
+export const labelNames = [...textLabels, "tags"] as const satisfies readonly LabelName[];
+
+/** The labels of a trace in answers. */
+export const labelsSchema = z.object({
+  session_id: labelFields.session_id.answer,
+  user_id: labelFields.user_id.answer,
+  environment: labelFields.environment.answer,
+  release: labelFields.release.answer,
+  tags: labelFields.tags.answer,
+});
+
+export type Labels = z.output<typeof labelsSchema>;
+
+/** Every field of the contract but the ids, in the order of answers. Insertion, reading, JSON, lists and OpenAPI follow it. */
 export const traceFields = {
   agent_id: {
     type: "text",
@@ -41,10 +107,12 @@ export const traceFields = {
 export type TraceFieldName = keyof typeof traceFields;
 type ListedName = Exclude<TraceFieldName, "metadata">;
 
+const storedFields = { ...traceFields, ...labelFields };
+
 /** The body of `POST /traces` (trace contract, "Trace"). */
-export const newTraceSchema = z.object(membersOf(traceFields, "body"));
+export const newTraceSchema = z.object(membersOf(storedFields, "body"));
 /** The body of `PATCH /traces/:trace_id`: only what is given changes. */
-export const finalTraceSchema = z.object(membersOf(traceFields, "change"));
+export const finalTraceSchema = z.object(membersOf(storedFields, "change"));
 const { metadata, ...listedAnswers } = membersOf(traceFields, "answer");
 /** The members of a list's entry, and of a trace. */
 export const traceAnswers = { listed: { id: z.string(), ...listedAnswers }, metadata };
@@ -53,14 +121,19 @@ export type NewTrace = z.output<typeof newTraceSchema>;
 export type FinalTrace = z.output<typeof finalTraceSchema>;
 
 export const listedNames = namesWhere<typeof traceFields, ListedName>(traceFields, (_, name) => name !== "metadata");
-export const sizedTraceNames = namesWhere(traceFields, (field: Field) => field.size !== undefined);
+export const sizedTraceNames = namesWhere(storedFields, (field: Field) => field.size !== undefined);
 
-/** The columns of rows of traces. */
-export function traceColumns<Row>(traceOf: (row: Row) => NewTrace): Columns<Row> {
-  const names = namesWhere(traceFields, () => true);
-  return Object.fromEntries(
-    names.map((name) => [name, { type: traceFields[name].type, of: (row) => textOf(traceOf(row)[name]) }]),
-  );
+/** Whether a trace needs the columns of labels. */
+export function hasLabels(trace: NewTrace): boolean {
+  return labelNames.some((name) => trace[name] !== undefined && trace[name] !== null);
+}
+
+/** The columns of rows of traces. Statements for traces without labels are shorter. */
+export function traceColumns<Row>(withLabels: boolean, traceOf: (row: Row) => NewTrace): Columns<Row> {
+  const names = namesWhere(storedFields, (_, name) => withLabels || name in traceFields);
+  const readerOf = (name: (typeof names)[number]) => (row: Row) =>
+    textOf(traceOf(row)[name]) ?? (name === "tags" ? "{}" : undefined);
+  return Object.fromEntries(names.map((name) => [name, { type: storedFields[name].type, of: readerOf(name) }]));
 }
 
 /** A field of the trace `t` as lists answer it. */

@@ -109,7 +109,7 @@ interface Creators extends Pick<FindOrCreateTraceDeps, "uuid" | "createTrace"> {
 async function createTrace(
   { uuid, createTrace: create, createProvisional }: Creators,
   request: RequestState,
-  { otelTraceId, rootOrFirst }: TraceGroup,
+  { otelTraceId, rootOrFirst, labels }: TraceGroup,
 ): Promise<TraceOutcome> {
   const { sender, agents } = request;
   const { agentId: ownAgent, name, startedAt } = rootOrFirst;
@@ -117,7 +117,13 @@ async function createTrace(
   if (standing === "refused") return { refusedBy: "agent_limit" };
   if (request.isMonthFull) return { refusedBy: "trace_limit" };
   const agentId = isRoot(rootOrFirst) || !agents ? ownAgent : agents.standInFor(ownAgent);
-  const trace: NewTrace = { agent_id: agentId ?? ownAgent, name, status: "running", started_at: startedAt };
+  const trace: NewTrace = {
+    agent_id: agentId ?? ownAgent,
+    name,
+    status: "running",
+    started_at: startedAt,
+    ...labels?.values,
+  };
   const input: TraceToCreate = {
     accountId: sender.accountId,
     traceId: uuid(),
@@ -126,7 +132,7 @@ async function createTrace(
     bytes: bytesOfTrace(trace),
     trace,
     idempotency: undefined,
-    otlp: { traceId: otelTraceId, claimsAgent: standing === "open" },
+    otlp: { traceId: otelTraceId, claimsAgent: standing === "open", labelOrigins: labels?.origins ?? 0 },
   };
   const created = agentId === undefined ? await createProvisional(input) : { result: await create(input), agentId };
   const { result } = created;
@@ -137,9 +143,8 @@ async function createTrace(
   if ("usedBytes" in result) request.usedBytes = Math.max(request.usedBytes ?? 0, result.usedBytes);
   if (result.outcome === "created") {
     if (standing === "open") agents?.add(ownAgent);
-    return {
-      stored: { id: input.traceId, agentId: created.agentId, name, startedAt, rootSpanId: null, hasFailedRoot: false },
-    };
+    const isOfSpan = { rootSpanId: null, hasFailedRoot: false, labels: labels ?? { values: {}, origins: 0 } };
+    return { stored: { id: input.traceId, agentId: created.agentId, name, startedAt, ...isOfSpan } };
   }
   if (result.outcome === "trace_limit") request.isMonthFull = true;
   else if (result.outcome === "agent_limit") agents?.close();

@@ -9,7 +9,13 @@ import type { AlertQueue } from "../traces/alert-queue.js";
 import type { Sender } from "../usage/trace-quota.js";
 import { createOtlpSpanStore } from "./add-spans.query.js";
 import { createFindOrCreateTrace, type FindOrCreateTraceDeps, type RequestState } from "./find-or-create-trace.js";
-import { createTraceFinder, type FoundTrace, maxTracesToFind } from "./find-traces.query.js";
+import {
+  changesLabels,
+  createTraceFinder,
+  type FoundTrace,
+  maxTracesToFind,
+  type StoredTrace,
+} from "./find-traces.query.js";
 import {
   changesTrace,
   failsTrace,
@@ -134,7 +140,7 @@ function createGroupStore(deps: StoreSpansDeps & Pick<FindOrCreateTraceDeps, "fi
       if (group.spans.some(({ status }) => status === "error")) {
         await deps.clearFailure({ accountId, traceId: trace.stored.id });
       }
-      if (!changesTrace(trace.stored, group.rootOrFirst) && !failsTrace(trace.stored, group)) return;
+      if (!changesStored(trace.stored, group)) return;
       const alertId = canAlert(sender.plan, group.failedRoot?.status) ? deps.uuid() : null;
       const keepsAgent = request.agents !== undefined;
       const isAlertNew = await updateTrace(traceUpdateOf(accountId, trace.stored, group, { alertId, keepsAgent }));
@@ -180,6 +186,11 @@ function createGroupAdder(deps: StoreSpansDeps) {
     }
     return true;
   };
+}
+
+function changesStored(stored: StoredTrace, group: TraceGroup): boolean {
+  if (changesTrace(stored, group.rootOrFirst) || failsTrace(stored, group)) return true;
+  return changesLabels(stored.labels, group.labels);
 }
 
 interface FoundGroup {

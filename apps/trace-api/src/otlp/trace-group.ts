@@ -1,6 +1,7 @@
 import { contentNames, fieldOf } from "@waymark/traces";
 import { type MappedSpan, spanUuid } from "@waymark/traces/otlp";
 import type { StoredTrace } from "./find-traces.query.js";
+import { labelsJson, mergeLabels, type SpanLabels, spanLabels } from "./find-traces.query.js";
 import type { TraceUpdate } from "./update-trace.query.js";
 
 /** The spans of one trace in one request, and those that decide its own members. */
@@ -12,6 +13,7 @@ export interface TraceGroup {
   rootOrFirst: MappedSpan;
   /** A root span that failed. */
   failedRoot: MappedSpan | undefined;
+  labels: SpanLabels | null;
 }
 
 /** Groups spans by trace, in the order of the first span of each trace. */
@@ -20,9 +22,12 @@ export function groupByTrace(spans: readonly MappedSpan[]): TraceGroup[] {
   for (const span of spans) {
     const group = groups.get(span.traceId);
     const failedRoot = isRoot(span) && span.status === "error" ? span : undefined;
-    if (!group) groups.set(span.traceId, { otelTraceId: span.traceId, spans: [span], rootOrFirst: span, failedRoot });
+    const labels = spanLabels(span.labels, isRoot(span));
+    if (!group)
+      groups.set(span.traceId, { otelTraceId: span.traceId, spans: [span], rootOrFirst: span, failedRoot, labels });
     else {
       group.failedRoot ??= failedRoot;
+      group.labels = mergeLabels(group.labels, labels);
       group.spans.push(span);
       if (precedes(span, group.rootOrFirst)) group.rootOrFirst = span;
     }
@@ -122,11 +127,11 @@ function isBefore(a: readonly string[], b: readonly string[]): boolean {
 export function traceUpdateOf(
   accountId: string,
   { id }: StoredTrace,
-  { rootOrFirst: span, failedRoot }: TraceGroup,
+  { rootOrFirst: span, failedRoot, labels }: TraceGroup,
   how: { alertId: string | null; keepsAgent: boolean },
 ): TraceUpdate {
   const { agentId, name, startedAt, endedAt, resource, traceId } = span;
-  const update = { accountId, traceId: id, agentId, name, startedAt };
+  const update = { accountId, traceId: id, agentId, name, startedAt, labels: labelsJson(labels) };
   if (!isRoot(span)) return { ...update, agentId: how.keepsAgent ? null : agentId, root: null };
   const root = {
     spanId: spanUuid(id, span.spanId),

@@ -3,6 +3,7 @@ import { rowIsLocked } from "@waymark/database";
 import {
   type Batching,
   type Columns,
+  labelNames,
   type OnLock,
   onLockStatements,
   setStatusChangeSql,
@@ -11,6 +12,7 @@ import {
 } from "@waymark/traces";
 import { noteChangeSql } from "../model-calls/model-call.js";
 import { addressOf, changeTraces } from "../traces/finalize-trace.query.js";
+import { mergedLabelsSql } from "./find-traces.query.js";
 
 /** The first root span sets all fields of its trace. Until one arrives, another span sets name, agent and start. */
 export interface TraceUpdate {
@@ -20,6 +22,8 @@ export interface TraceUpdate {
   agentId: string | null;
   name: string;
   startedAt: string;
+  /** JSON for `mergedLabelsSql`; null without any. */
+  labels: string | null;
   /** Null for a span that is no root. */
   root: RootUpdate | null;
 }
@@ -46,15 +50,18 @@ const columns: Columns<TraceUpdate> = {
   ended_at: { type: "timestamptz", of: ({ root }) => root?.endedAt },
   metadata: { type: "json", of: ({ root }) => root?.metadata },
   alert_id: { type: "uuid", of: ({ root }) => root?.alertId },
+  labels: { type: "json", of: ({ labels }) => labels },
 };
+
+const labelColumns = [...labelNames, "label_origins"];
 
 /** Set by the span that describes the trace. */
 const described = ["agent_id", "name", "started_at", "metadata", "root_span_id"];
 
 /**
  * Updates traces from their spans, so the result does not depend on the order of arrival: the root span with the
- * smallest start and id describes the trace; before a root arrives, the span with the smallest start, name and agent. A trace
- * is a success until a root failed: the first one to arrive sets `error`, once. A repeated span changes nothing. The statement inserts the alerts of failed roots by the rule of a finalization. It locks the rows first,
+ * smallest start and id describes the trace; before a root arrives, the span with the smallest start, name and agent. Labels
+ * join by `mergedLabelsSql`. A trace is a success until a root failed: the first one to arrive sets `error`, once. A repeated span changes nothing. The statement inserts the alerts of failed roots by the rule of a finalization. It locks the rows first,
  * and `skip` reports rows in another transaction's hands. Two probes of `trace_pkey` each.
  */
 const updateTracesSql = (onLock: OnLock) => `
@@ -62,7 +69,8 @@ const updateTracesSql = (onLock: OnLock) => `
     SELECT * FROM ${unnestSql(1, columns)}
   ), locked AS MATERIALIZED (
     SELECT t.account_id, t.id, leads, t.has_failed_root, t.has_failed_root IS NOT TRUE AND c.failed_root_id IS NOT NULL
-      AND (leads OR c.failed_root_id <> t.root_span_id) AS fails
+      AND (leads OR c.failed_root_id <> t.root_span_id) AS fails, ${labelColumns.map((name) => `m.${name}`).join(", ")},
+      (${labelColumns.map((name) => `m.${name}`).join(", ")}) IS DISTINCT FROM (${labelColumns.map((name) => `t.${name}`).join(", ")}) AS relabels
     FROM changes c JOIN trace t ON t.account_id = c.account_id AND t.id = c.id
     CROSS JOIN LATERAL (
       SELECT CASE
@@ -71,14 +79,18 @@ const updateTracesSql = (onLock: OnLock) => `
         ELSE t.root_span_id IS NULL OR (c.started_at, c.root_span_id) < (t.started_at, t.root_span_id)
       END AS leads
     ) AS l
+    CROSS JOIN LATERAL (
+      SELECT ${mergedLabelsSql("c.labels")}
+    ) AS m
     FOR NO KEY UPDATE OF t ${skipLockedSql(onLock)}
   ), decided AS MATERIALIZED (
-    SELECT c.*, leads, fails, CASE WHEN fails THEN 'error'
+    SELECT c.*, leads, fails, ${labelColumns.map((name) => `locked.${name}`).join(", ")}, CASE WHEN fails THEN 'error'
       WHEN leads AND c.root_span_id IS NOT NULL AND has_failed_root IS NOT TRUE THEN 'success' END AS status
-    FROM changes c JOIN locked USING (account_id, id) WHERE leads OR fails
+    FROM changes c JOIN locked USING (account_id, id) WHERE leads OR fails OR relabels
   ), updated AS (
     UPDATE trace t SET
       ${described.map((name) => `${name} = COALESCE(CASE WHEN c.leads THEN c.${name} END, t.${name})`).join(",\n      ")},
+      ${labelColumns.map((name) => `${name} = c.${name}`).join(", ")},
       written_at = now(),
       has_failed_root = CASE WHEN c.fails THEN true ELSE t.has_failed_root END,
       status = COALESCE(c.status, t.status),

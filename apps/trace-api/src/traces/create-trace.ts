@@ -7,6 +7,7 @@ import {
   type CreateTraceResult,
   insertLockedTraces,
   insertTraces,
+  labelKindOf,
   type TraceRow,
   type TraceToCreate,
 } from "./insert-traces.query.js";
@@ -34,7 +35,7 @@ export function createTraceCreator(deps: CreateTraceDeps): CreateTrace {
     run: (rows) => insertTraces(pool, rows, "skip"),
     runLocked: (rows) => insertLockedTraces(pool, rows),
     bytesOf,
-    kindOf: ({ month, plan, idempotency }) => `${month} ${plan.tracesPerMonth} ${idempotency !== undefined}`,
+    kindOf: (row) => `${row.month} ${row.plan.tracesPerMonth} ${row.idempotency !== undefined} ${labelKindOf(row)}`,
   });
   const insertAlone = oneByOne(deps, "create-trace-alone", insertOrRefuse, { bytesOf });
   const createWithNewAgent = oneByOne(deps, "create-trace-of-new-agent", createAndClaim, { bytesOf });

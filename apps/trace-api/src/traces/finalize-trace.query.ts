@@ -5,10 +5,12 @@ import {
   type Columns,
   columnArrays,
   type FinalTrace,
+  labelNames,
   type OnLock,
   onLockStatements,
   setStatusChangeSql,
   skipLockedSql,
+  textOf,
   unnestSql,
 } from "@waymark/traces";
 import type pg from "pg";
@@ -30,7 +32,27 @@ const columns: Columns<TraceToFinalize> = {
   sets_ended_at: { type: "boolean", of: ({ change }) => change.ended_at !== undefined },
   ended_at: { type: "timestamptz", of: ({ change }) => change.ended_at },
   alert_id: { type: "uuid", of: ({ alertId }) => alertId },
+  labels: { type: "json", of: ({ change }) => labelsOf(change) },
 };
+
+/** The given labels as JSON, and their origins; null without any. */
+function labelsOf(change: FinalTrace): string | null {
+  const given = labelNames.filter((name) => change[name] !== undefined);
+  if (given.length === 0) return null;
+  // Two bits for each label, as spans write them: 2 keeps those of spans away.
+  const origins = labelNames.reduce((all, name, n) => (given.includes(name) ? all | (2 << (2 * n)) : all), 0);
+  const texts = given.map((name) => [name, textOf(change[name]) ?? null]);
+  return JSON.stringify({ ...Object.fromEntries(texts), origins });
+}
+
+/** Sets the given labels of a trace `t`. */
+const setLabelsSql = labelNames
+  .map((name) => {
+    const value = `c.labels ->> '${name}'`;
+    const given = name === "tags" ? `COALESCE((${value})::text[], '{}')` : value;
+    return `${name} = CASE WHEN c.labels -> '${name}' IS NOT NULL THEN ${given} ELSE t.${name} END`;
+  })
+  .join(",\n      ");
 
 /** Whether the account has the trace, and whether the change inserted the alert with the given id. */
 export interface FinalizeResult {
@@ -55,6 +77,9 @@ const finalizeTracesSql = (onLock: OnLock) => `
       ${setStatusChangeSql},
       ended_at = CASE WHEN c.sets_ended_at THEN c.ended_at ELSE t.ended_at END,
       ${setAlertIdSql},
+      ${setLabelsSql},
+      label_origins = CASE WHEN c.labels IS NULL THEN t.label_origins
+        ELSE (COALESCE(t.label_origins, 0) | (c.labels ->> 'origins')::int)::smallint END,
       written_at = now()
     FROM asked c JOIN locked USING (account_id, id)
     WHERE t.account_id = c.account_id AND t.id = c.id

@@ -65,7 +65,9 @@ export function getTraceRoute(deps: GetTraceDeps) {
         ...invalidQuery,
         example: {
           error: "Validation failed",
-          fields: { include: "Must be one or several of these, separated by commas: attributes, usage, scores" },
+          fields: {
+            include: "Must be one or several of these, separated by commas: attributes, usage, scores, labels",
+          },
         },
       },
     },

@@ -4,6 +4,7 @@ import type { IdempotencyKey } from "@waymark/service/http";
 import {
   type Columns,
   columnArrays,
+  hasLabels,
   type NewTrace,
   type OnLock,
   onLockStatements,
@@ -39,6 +40,8 @@ interface OtlpOrigin {
   traceId: string;
   /** Whether the trace stores and counts its agent. Otherwise the account has the agent, or it is provisional. */
   claimsAgent: boolean;
+  /** Where its labels come from. */
+  labelOrigins: number;
 }
 
 /** `used` is the month's count after the trace. A replay has the `traceId` of the first request. */
@@ -89,16 +92,25 @@ function refusalOf(row: TraceRow, { traces, bytes, has_lock }: MonthAnswer): Ins
   return traces !== null && !has_lock ? rowIsLocked : undefined;
 }
 
-const ownColumns: Columns<TraceRow> = {
+/** Traces with labels have more columns; those of one statement either all have labels, or none has. */
+const labelKinds = ["plain", "labelled"] as const;
+type LabelKind = (typeof labelKinds)[number];
+
+export const labelKindOf = ({ trace }: Pick<TraceRow, "trace">): LabelKind => (hasLabels(trace) ? "labelled" : "plain");
+
+const byLabels = <Made>(make: (kind: LabelKind) => Made) => ({ plain: make("plain"), labelled: make("labelled") });
+
+const ownColumns = byLabels<Columns<TraceRow>>((kind) => ({
   account_id: { type: "uuid", of: ({ accountId }) => accountId },
   id: { type: "uuid", of: ({ traceId }) => traceId },
-  ...traceColumns<TraceRow>(({ trace }) => trace),
-};
-const columns: Columns<TraceRow> = {
-  ...ownColumns,
+  ...traceColumns<TraceRow>(kind === "labelled", ({ trace }) => trace),
+}));
+const columns = byLabels<Columns<TraceRow>>((kind) => ({
+  ...ownColumns[kind],
   otel_trace_id: { type: "bytea", of: ({ otlp }) => otlp && `\\x${otlp.traceId}` },
-};
-const names = Object.keys(columns).join(", ");
+  ...(kind === "labelled" && { label_origins: { type: "smallint", of: ({ otlp }: TraceRow) => otlp?.labelOrigins } }),
+}));
+const namesOf = (ofTable: Columns<TraceRow>) => Object.keys(ofTable).join(", ");
 
 /**
  * Adds each account's new traces and their bytes to its month ($1) and stores them; beyond a limit ($4, $8) it does neither.
@@ -106,7 +118,7 @@ const names = Object.keys(columns).join(", ");
  * lock in the order of accounts, so instances do not deadlock. Per account two probes of `trace_usage_pkey`,
  * per trace one of `trace_pkey`, per new agent one of `agent_pkey`.
  */
-const insertTracesSql = (onLock: OnLock) => `
+const insertTracesSql = (kind: LabelKind, onLock: OnLock) => `
   WITH ${lockedUsageSql(onLock, { accounts: "$2::uuid[]", month: "$1" })}, quota AS (
     INSERT INTO trace_usage AS u (account_id, month, traces, bytes)
     SELECT account_id, $1, a.traces, a.bytes FROM unnest($2::uuid[], $3::int[], $7::bigint[]) AS a (account_id, traces, bytes)
@@ -120,13 +132,15 @@ const insertTracesSql = (onLock: OnLock) => `
     ORDER BY account_id, id
     ON CONFLICT (account_id, id) DO UPDATE SET is_provisional = false WHERE agent.is_provisional
   ), stored AS (
-    INSERT INTO trace (${names}) SELECT ${names} FROM ${unnestSql(9, columns)}
+    INSERT INTO trace (${namesOf(columns[kind])}) SELECT ${namesOf(columns[kind])} FROM ${unnestSql(9, columns[kind])}
     JOIN quota USING (account_id)
   )
   SELECT account_id, ${monthAnswerSql("a")}
   FROM unnest($2::uuid[]) AS a (account_id) LEFT JOIN quota USING (account_id) LEFT JOIN locked USING (account_id)`;
 
-const statements = onLockStatements("insert-traces", insertTracesSql);
+const statements = byLabels((kind) =>
+  onLockStatements(`insert-${kind}-traces`, (onLock) => insertTracesSql(kind, onLock)),
+);
 
 interface AccountAnswer extends MonthAnswer {
   account_id: string;
@@ -142,6 +156,7 @@ export async function insertTraces(
   const alone = onLock === "skip" && isStoredAlone(rows) ? await tryInsertTrace(db, rows[0]) : undefined;
   if (alone) return [alone];
   const { month, plan } = rows[0] ?? { month: "", plan: planOf("free") };
+  const kind = rows[0] ? labelKindOf(rows[0]) : "plain";
   const counts = new Map<string, number>();
   const sizes = new Map<string, number>();
   const positions = rows.map(({ accountId, bytes }) => {
@@ -152,7 +167,7 @@ export async function insertTraces(
   });
   const newAgents = rows.filter(({ isAgentKnown }) => !isAgentKnown);
   const { rows: accounts } = await db.query<AccountAnswer>({
-    ...statements[onLock],
+    ...statements[kind][onLock],
     values: [
       month,
       [...counts.keys()],
@@ -162,7 +177,7 @@ export async function insertTraces(
       newAgents.map(({ trace }) => trace.agent_id),
       [...sizes.values()],
       plan.bytesPerMonth,
-      ...columnArrays(rows, columns),
+      ...columnArrays(rows, columns[kind]),
     ],
   });
   const byAccount = new Map(accounts.map((account) => [account.account_id, account]));
@@ -185,29 +200,29 @@ export async function insertLockedTraces(
   return results.map((result) => (result === rowIsLocked ? undefined : result));
 }
 
-const oneColumns = traceColumns<NewTrace>((trace) => trace);
-const oneNames = Object.keys(oneColumns);
-const bytesAt = 5 + oneNames.length;
+const oneColumns = byLabels((kind) => traceColumns<NewTrace>(kind === "labelled", (trace) => trace));
 
 /**
  * Does the same as {@link insertTracesSql} for one trace of a stored agent, without arrays: Postgres takes about half the time.
  * Stores nothing if the month has no row, is full, or is locked. Two probes of `trace_usage_pkey`, one of `trace_pkey`.
  */
-const insertOneTrace = {
-  name: "insert-one-trace",
-  text: `
+const insertOneTrace = byLabels((kind) => {
+  const names = Object.keys(oneColumns[kind]);
+  const [bytes, maxBytes] = [`$${5 + names.length}`, `$${6 + names.length}`];
+  const text = `
     WITH locked AS MATERIALIZED (
       SELECT FROM trace_usage WHERE account_id = $1 AND month = $2 FOR NO KEY UPDATE SKIP LOCKED
     ), quota AS (
-      UPDATE trace_usage SET traces = traces + 1, bytes = bytes + $${bytesAt}
-      WHERE account_id = $1 AND month = $2 AND traces < $3 AND bytes + $${bytesAt} <= $12 AND EXISTS (SELECT FROM locked)
+      UPDATE trace_usage SET traces = traces + 1, bytes = bytes + ${bytes}
+      WHERE account_id = $1 AND month = $2 AND traces < $3 AND bytes + ${bytes} <= ${maxBytes} AND EXISTS (SELECT FROM locked)
       RETURNING traces, bytes
     ), stored AS (
-      INSERT INTO trace (account_id, id, ${oneNames.join(", ")})
-      SELECT $1, $4::uuid, ${rowSql(5, oneColumns)} FROM quota
+      INSERT INTO trace (account_id, id, ${names.join(", ")})
+      SELECT $1, $4::uuid, ${rowSql(5, oneColumns[kind])} FROM quota
     )
-    SELECT traces, bytes FROM quota`,
-} as const;
+    SELECT traces, bytes FROM quota`;
+  return { name: `insert-one-${kind}-trace`, text };
+});
 
 function isStoredAlone(rows: readonly TraceRow[]): rows is readonly [TraceRow] {
   const [row] = rows;
@@ -219,9 +234,10 @@ async function tryInsertTrace(
   db: pg.Pool | pg.PoolClient,
   { accountId, traceId, month, plan, trace, bytes }: TraceRow,
 ): Promise<InsertResult> {
-  const fields = Object.values(oneColumns).map(({ of }) => of(trace));
+  const kind = labelKindOf({ trace });
+  const fields = Object.values(oneColumns[kind]).map(({ of }) => of(trace));
   const { rows } = await db.query<[traces: number, bytes: number]>({
-    ...insertOneTrace,
+    ...insertOneTrace[kind],
     rowMode: "array",
     values: [accountId, month, plan.tracesPerMonth, traceId, ...fields, bytes, plan.bytesPerMonth],
   });
@@ -229,23 +245,22 @@ async function tryInsertTrace(
   return stored && { outcome: "created", traceId, used: stored[0], usedBytes: stored[1] };
 }
 
-const idempotentColumns: Columns<TraceRow> = {
-  ...ownColumns,
+const idempotentColumns = byLabels<Columns<TraceRow>>((kind) => ({
+  ...ownColumns[kind],
   is_agent_known: { type: "boolean", of: ({ isAgentKnown }) => isAgentKnown },
   bytes: { type: "int", of: ({ bytes }) => bytes },
   key: { type: "text", of: ({ idempotency }) => idempotency?.key },
   request_hash: { type: "bytea", of: ({ idempotency }) => idempotency?.requestHash },
-};
-const ownNames = Object.keys(ownColumns).join(", ");
+}));
 
 /**
  * Does the same as {@link insertTracesSql} for traces with idempotency keys. Only traces with a new key count and are stored,
  * each with its key in one transaction: the key is stored exactly when its trace is. The keys of a refused account stay
  * free. One further probe of `idempotency_key_pkey` per trace.
  */
-const insertIdempotentTracesSql = (onLock: OnLock) => `
+const insertIdempotentTracesSql = (kind: LabelKind, onLock: OnLock) => `
   WITH ${lockedUsageSql(onLock, { accounts: "$4::uuid[]", month: "$1" })}, asked AS MATERIALIZED (
-    SELECT r.*, k.ids, ${keyStateSql} AS state FROM ${unnestSql(4, idempotentColumns, { hasPosition: true })}
+    SELECT r.*, k.ids, ${keyStateSql} AS state FROM ${unnestSql(4, idempotentColumns[kind], { hasPosition: true })}
     LEFT JOIN idempotency_key k ON k.account_id = r.account_id AND k.key = r.key
   ), quota AS (
     INSERT INTO trace_usage AS u (account_id, month, traces, bytes)
@@ -261,7 +276,7 @@ const insertIdempotentTracesSql = (onLock: OnLock) => `
     SELECT DISTINCT account_id, agent_id FROM granted WHERE NOT is_agent_known ORDER BY account_id, agent_id
     ON CONFLICT (account_id, id) DO UPDATE SET is_provisional = false WHERE agent.is_provisional
   ), stored AS (
-    INSERT INTO trace (${ownNames}) SELECT ${ownNames} FROM granted
+    INSERT INTO trace (${namesOf(ownColumns[kind])}) SELECT ${namesOf(ownColumns[kind])} FROM granted
   ), remembered AS (
     INSERT INTO idempotency_key (account_id, key, request_hash, ids)
     SELECT account_id, key, request_hash, ARRAY[id] FROM granted
@@ -269,7 +284,9 @@ const insertIdempotentTracesSql = (onLock: OnLock) => `
   SELECT state, ids, ${monthAnswerSql("asked")}
   FROM asked LEFT JOIN quota USING (account_id) LEFT JOIN locked USING (account_id) ORDER BY position`;
 
-const idempotentStatements = onLockStatements("insert-idempotent-traces", insertIdempotentTracesSql);
+const idempotentStatements = byLabels((kind) =>
+  onLockStatements(`insert-idempotent-${kind}-traces`, (onLock) => insertIdempotentTracesSql(kind, onLock)),
+);
 
 interface IdempotentAnswer extends MonthAnswer {
   state: "new" | "replayed" | "key_reused" | "key_in_use";
@@ -283,9 +300,10 @@ async function insertIdempotentTraces(
   onLock: OnLock,
 ): Promise<InsertResult[]> {
   const { month, plan } = rows[0] ?? { month: "", plan: planOf("free") };
+  const kind = rows[0] ? labelKindOf(rows[0]) : "plain";
   const { rows: answers } = await db.query<IdempotentAnswer>({
-    ...idempotentStatements[onLock],
-    values: [month, plan.tracesPerMonth, plan.bytesPerMonth, ...columnArrays(rows, idempotentColumns)],
+    ...idempotentStatements[kind][onLock],
+    values: [month, plan.tracesPerMonth, plan.bytesPerMonth, ...columnArrays(rows, idempotentColumns[kind])],
   });
   const left = new Map<string, number>();
   // Backwards: the month's count after a trace is the final count less the traces after it.

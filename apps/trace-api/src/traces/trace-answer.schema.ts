@@ -1,5 +1,5 @@
 import { named } from "@waymark/service/http";
-import { spanAnswers, traceAnswers, traceScoreSchema, traceUsageSchema } from "@waymark/traces";
+import { labelsSchema, spanAnswers, traceAnswers, traceScoreSchema, traceUsageSchema } from "@waymark/traces";
 import { z } from "zod";
 
 const spanSchema = named(
@@ -23,6 +23,7 @@ export const traceSchema = named(
     spans: z.array(spanSchema),
     usage: named("TraceUsage", traceUsageSchema).optional().describe("With `include=usage`"),
     scores: z.array(traceScoreSchema).optional().describe("With `include=scores`"),
+    ...labelsSchema.partial().shape,
   }),
 );
 

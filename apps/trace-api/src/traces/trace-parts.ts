@@ -1,5 +1,5 @@
 import { asParameter } from "@waymark/service/fields";
-import { readTraceScores, readTraceUsage } from "@waymark/traces";
+import { readLabels, readTraceScores, readTraceUsage } from "@waymark/traces";
 import type pg from "pg";
 import { z } from "zod";
 
@@ -7,6 +7,8 @@ interface TracePart {
   adds: string;
   /** Reads a member of the answer, for parts that the reading of spans does not bring. */
   read?(pool: pg.Pool, accountId: string, traceId: string): Promise<unknown>;
+  /** Reads several members. */
+  readMembers?(pool: pg.Pool, accountId: string, traceId: string): Promise<object | undefined>;
 }
 
 /** The parts of a trace that `?include=` adds. */
@@ -14,6 +16,7 @@ const traceParts = {
   attributes: { adds: "the further attributes of spans" },
   usage: { adds: "tokens and cost of the model calls", read: readTraceUsage },
   scores: { adds: "the scores of the trace and its spans", read: readTraceScores },
+  labels: { adds: "conversation, user, environment, release and tags", readMembers: readLabels },
 } as const satisfies Record<string, TracePart>;
 
 export type PartName = keyof typeof traceParts;
@@ -45,6 +48,8 @@ export async function readParts(
   for (const name of parts) {
     const part: TracePart = traceParts[name];
     if (part.read) members += `,"${name}":${JSON.stringify(await part.read(pool, accountId, traceId))}`;
+    const several = Object.entries((await part.readMembers?.(pool, accountId, traceId)) ?? {});
+    for (const [member, value] of several) members += `,"${member}":${JSON.stringify(value)}`;
   }
   return members;
 }

@@ -60,6 +60,9 @@ const triggers = async () => (await here.pool.query("SELECT FROM pg_trigger WHER
 describe("a move of a slot", () => {
   it("brings each row of each table to the other cell, and then removes them here", async () => {
     const [moved, kept] = [await makeAccount(), await makeAccount()];
+    const label =
+      "UPDATE trace SET session_id = 's', user_id = 'u', tags = '{a,b}', label_origins = 1 WHERE account_id = $1";
+    await here.pool.query(label, [moved.accountId]);
     const before = await contentsOf(here.pool, moved.slot);
     expect(Object.values(before).every((rows) => rows.length > 0)).toBe(true);
     const keptBefore = await rowsOf(here.pool, kept);

@@ -84,8 +84,8 @@ describe("a backup", () => {
     for (const name of hostile) {
       const values = [account, uuid(), name, JSON.stringify({ name })];
       await pool.query(
-        `INSERT INTO trace (account_id, id, agent_id, name, status, started_at, metadata)
-         VALUES ($1, $2, 'a', $3, 'running', '2026-11-22T01:02:03.456789Z', $4)`,
+        `INSERT INTO trace (account_id, id, agent_id, name, status, started_at, metadata, session_id, tags)
+         VALUES ($1, $2, 'a', $3, 'running', '2026-11-22T01:02:03.456789Z', $4, $3, ARRAY[$3, 'b'])`,
         values,
       );
     }

@@ -1,14 +1,17 @@
-import { jsonOfContent, jsonOfIndexed, textOfValue } from "./any-value.js";
+import { type LabelName, maxLabel, maxTag, maxTags, type textLabels } from "../trace-fields.js";
+import { jsonOfContent, jsonOfIndexed, jsonOfValue, storableText, textOfValue } from "./any-value.js";
 import {
   conventions,
   detailsEvent,
   type EventSource,
   eventSources,
+  freeLabelNames,
+  labelSources,
   type Source,
   type StringFormat,
 } from "./conventions.js";
 import type { OtlpSpan, SpanEvent } from "./read-json.js";
-import type { KeyValue } from "./request.js";
+import type { AnyValue, KeyValue } from "./request.js";
 
 /** A span's input and output as JSON text, and its other attributes and events. */
 export interface Content {
@@ -157,4 +160,116 @@ function contentOfEvent(event: SpanEvent, { attribute, role }: EventSource): str
   const members = event.attributes.map(({ key, value }) => `${JSON.stringify(key)}:${jsonOfContent(value)}`);
   if (role !== undefined && !event.attributes.some(({ key }) => key === "role")) members.unshift(`"role":"${role}"`);
   return `{${members.join(",")}}`;
+}
+
+/** Labels of a span or resource; absent ones are left out. */
+export type SomeLabels = { [Name in (typeof textLabels)[number]]?: string } & { tags?: readonly string[] };
+
+/** OpenInference's metadata, as JSON. */
+const metadataName = "metadata";
+/** Parsing more would take long. */
+const maxMetadata = 16_384;
+
+interface Place {
+  name: LabelName;
+  /** The lowest counts. */
+  rank: number;
+}
+
+const allLabels = Object.keys(freeLabelNames) as LabelName[];
+const places = new Map<string, Place>();
+const add = (attribute: string, name: LabelName) => {
+  if (!places.has(attribute)) places.set(attribute, { name, rank: places.size });
+};
+for (const source of labelSources) {
+  for (const name of allLabels) for (const attribute of source[name] ?? []) add(attribute, name);
+}
+for (const { prefix } of labelSources) {
+  if (prefix === undefined) continue;
+  for (const name of allLabels) for (const end of freeLabelNames[name]) add(prefix + end, name);
+}
+const metadataPlaces = new Map(
+  allLabels.flatMap((name) => freeLabelNames[name].map((end, n) => [end, { name, rank: places.size + n }] as const)),
+);
+
+/** The labels that attributes have. Values are cut to the limits of the trace API. */
+export function labelsOf(attributes: readonly KeyValue[]): SomeLabels | null {
+  const found = new Found();
+  for (const { key, value } of attributes) {
+    const place = places.get(key);
+    if (place) found.add(place, value);
+    else if (key === metadataName) addMetadata(found, textOfValue(value));
+  }
+  return found.labels;
+}
+
+/** A span's own labels, and its resource's others. */
+export function withLabelsOf(own: SomeLabels | null, resource: SomeLabels | null): SomeLabels | null {
+  return own && resource ? { ...resource, ...own } : (own ?? resource);
+}
+
+class Found {
+  labels: SomeLabels | null = null;
+  private readonly ranks: Partial<Record<LabelName, number>> = {};
+
+  add({ name, rank }: Place, value: AnyValue | null | undefined): void {
+    if (rank >= (this.ranks[name] ?? Infinity)) return;
+    const read = name === "tags" ? tagsOf(value) : labelOf(value);
+    if (read === undefined) return;
+    this.ranks[name] = rank;
+    this.labels = { ...this.labels, [name]: read };
+  }
+}
+
+function addMetadata(found: Found, json: string | undefined): void {
+  if (json === undefined || json.length > maxMetadata || !json.startsWith("{")) return;
+  try {
+    for (const [key, value] of Object.entries(JSON.parse(json) as Record<string, unknown>)) {
+      const place = metadataPlaces.get(key);
+      if (place) found.add(place, anyValueOf(value));
+    }
+  } catch {
+    // Metadata that is no JSON has no labels.
+  }
+}
+
+function anyValueOf(json: unknown): AnyValue | null {
+  if (typeof json === "string") return { value: "stringValue", stringValue: json };
+  if (typeof json === "number") return { value: "doubleValue", doubleValue: json };
+  if (!Array.isArray(json)) return null;
+  const values = json.slice(0, maxRead).flatMap((each) => anyValueOf(each) ?? []);
+  return { value: "arrayValue", arrayValue: { values } };
+}
+
+/** Numbers become texts. */
+function labelOf(value: AnyValue | null | undefined): string | undefined {
+  if (value?.value === "stringValue") return storableText(value.stringValue.trim(), maxLabel) || undefined;
+  return value?.value === "intValue" || value?.value === "doubleValue" ? jsonOfValue(value) : undefined;
+}
+
+/** Elements that are looked at. */
+const maxRead = 1_000;
+
+/** A list, a JSON list, or words separated by commas. The first in the order of their bytes stay. */
+function tagsOf(value: AnyValue | null | undefined): string[] | undefined {
+  const tags = tagTexts(value).flatMap((text) => storableText(text.trim(), maxTag) || []);
+  return tags.length === 0 ? undefined : sortedTags(tags);
+}
+
+function tagTexts(value: AnyValue | null | undefined): string[] {
+  if (value?.value === "arrayValue")
+    return value.arrayValue.values.slice(0, maxRead).flatMap((each) => labelOf(each) ?? []);
+  const text = textOfValue(value)?.slice(0, maxMetadata).trim() ?? "";
+  if (!text.startsWith("[")) return text.split(",").slice(0, maxRead);
+  try {
+    return tagTexts(anyValueOf(JSON.parse(text)));
+  } catch {
+    return [];
+  }
+}
+
+/** As many tags as a trace has, in the order of the collation `C`, each once. */
+export function sortedTags(tags: Iterable<string>): string[] {
+  const unique = [...new Set(tags)];
+  return unique.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))).slice(0, maxTags);
 }

@@ -1,3 +1,5 @@
+import type { LabelName } from "../trace-fields.js";
+
 /**
  * How to read a string in an attribute: as `text`, as any `json`, or by a `guess` that takes objects and arrays as JSON.
  * Invalid JSON stays a string.
@@ -197,3 +199,61 @@ export const langfuseFailure = {
   failed: "ERROR",
   message: "langfuse.observation.status_message",
 } as const;
+
+/** Attributes of a sender for labels, the first of a label first. */
+interface LabelSource extends Partial<Record<LabelName, readonly string[]>> {
+  readonly origin: string;
+  /** The start of names that end with one of {@link freeLabelNames}. */
+  readonly prefix?: string;
+}
+
+/** In order of precedence. Names of resources stand here, too: a span's own attributes win over those of its resource. */
+export const labelSources: readonly LabelSource[] = [
+  {
+    origin: "https://langfuse.com/integrations/native/opentelemetry",
+    session_id: ["langfuse.session.id"],
+    user_id: ["langfuse.user.id"],
+    environment: ["langfuse.environment"],
+    release: ["langfuse.release", "langfuse.version"],
+    tags: ["langfuse.trace.tags"],
+    prefix: "langfuse.trace.metadata.",
+  },
+  {
+    origin: "OpenTelemetry's registry of attributes: gen-ai, session, user, enduser, deployment, service",
+    session_id: ["gen_ai.conversation.id", "session.id"],
+    user_id: ["user.id", "enduser.id", "enduser.pseudo.id"],
+    environment: ["deployment.environment.name", "deployment.environment"],
+    release: ["service.version"],
+  },
+  {
+    origin: "https://github.com/Arize-ai/openinference/blob/main/spec/semantic_conventions.md",
+    tags: ["tag.tags"],
+  },
+  { origin: "https://traceloop.com/docs/openllmetry/tracing/association", prefix: "traceloop.association.properties." },
+  { origin: "https://ai-sdk.dev/docs/ai-sdk-core/telemetry", prefix: "ai.telemetry.metadata." },
+  {
+    origin: "https://docs.langchain.com/langsmith/trace-with-opentelemetry",
+    tags: ["langsmith.span.tags"],
+    prefix: "langsmith.metadata.",
+  },
+  { origin: "https://mastra.ai/docs/observability", tags: ["mastra.tags"], prefix: "mastra.metadata." },
+  {
+    origin: "https://mlflow.org/docs/latest/genai",
+    session_id: ["mlflow.trace.session"],
+    user_id: ["mlflow.trace.user"],
+  },
+  { origin: "https://google.github.io/adk-docs", session_id: ["gcp.vertex.agent.session_id"] },
+  { origin: "https://logfire.pydantic.dev", tags: ["logfire.tags"] },
+];
+
+/** What people call labels in metadata of their own. */
+export const freeLabelNames: Readonly<Record<LabelName, readonly string[]>> = {
+  session_id: [
+    ...["session_id", "sessionId", "session.id", "langfuse_session_id", "conversation_id", "conversationId"],
+    ...["thread_id", "threadId", "chat_id", "chatId"],
+  ],
+  user_id: ["user_id", "userId", "user.id", "langfuse_user_id"],
+  environment: ["environment", "env"],
+  release: ["release", "version"],
+  tags: ["tags", "langfuse_tags"],
+};

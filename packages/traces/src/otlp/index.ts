@@ -1,3 +1,4 @@
+export { type SomeLabels, sortedTags } from "./content.js";
 export {
   type Context,
   type MappedRequest,

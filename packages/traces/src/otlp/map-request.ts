@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { jsonOfAttributes, storableText, textOfValue } from "./any-value.js";
-import { findContent } from "./content.js";
+import { findContent, labelsOf, type SomeLabels, withLabelsOf } from "./content.js";
 import { agentAttributes, langfuseFailure, unknownService } from "./conventions.js";
 import { type ModelUsage, usageOfAttributes } from "./model-usage.js";
 import { type OtlpSpan, type Scope, type SpanEvent, type SpanLink, spanKinds, type TraceRequest } from "./read-json.js";
@@ -78,6 +78,8 @@ export interface MappedSpan {
   scope: Context | null;
   /** Null for a span that reports no model call. */
   usage: ModelUsage | null;
+  /** Its own, else those of its resource. */
+  labels: SomeLabels | null;
 }
 
 /** A mapped request: the valid spans, and the number of other spans by reason. */
@@ -113,6 +115,7 @@ const problems = {
 interface ScopedSpans {
   spans: readonly OtlpSpan[];
   service: string;
+  labels: SomeLabels | null;
   resource: Context;
   scope: Context | null;
 }
@@ -163,12 +166,13 @@ function* scopedSpansOf(
     const attributes = own?.attributes ?? [];
     const resource = contexts.of(jsonOfAttributes(attributes), maxResourceBytes);
     const service = findText(attributes, "service.name") || unknownService;
+    const labels = labelsOf(attributes);
     for (const { scope: ownScope, spans } of scopeSpans) {
       if (spans.length === 0) continue;
       const scope = ownScope ? contexts.of(jsonOfScope(ownScope), maxScopeBytes) : null;
       if (!resource) refuse(problems.resource, spans.length);
       else if (scope === undefined) refuse(problems.scope, spans.length);
-      else yield { spans, service, resource, scope };
+      else yield { spans, service, labels, resource, scope };
     }
   }
 }
@@ -184,7 +188,7 @@ function problemOf(span: OtlpSpan): string | undefined {
 }
 
 /** The span, or the reason why it cannot be stored. */
-function mapSpan(span: OtlpSpan, { service, resource, scope }: ScopedSpans): MappedSpan | string {
+function mapSpan(span: OtlpSpan, { service, labels, resource, scope }: ScopedSpans): MappedSpan | string {
   const problem = problemOf(span);
   if (problem !== undefined) return problem;
   const isRoot = span.parentSpanId.length === 0 || isZero(span.parentSpanId);
@@ -211,6 +215,7 @@ function mapSpan(span: OtlpSpan, { service, resource, scope }: ScopedSpans): Map
     resource,
     scope,
     usage: usageOfAttributes(span.attributes),
+    labels: withLabelsOf(labelsOf(span.attributes), labels),
   };
 }
 
