@@ -4,6 +4,7 @@ import { AppError } from "@waymark/errors";
 import { planOf } from "@waymark/plan";
 import { z } from "zod";
 import type { AppDeps } from "../app-deps.js";
+import { idOf } from "../path-id.js";
 import { type AnswerOf, viewerRoute } from "../session/viewer.js";
 
 export type AlertList = AnswerOf<typeof alertRoutes, "get /alerts">;
@@ -36,8 +37,7 @@ export function alertRoutes({ pool }: AppDeps) {
     /** Makes a failed or held mail pending; the worker sends it. */
     viewerRoute("post", "/alerts/:alert_id/retry", {
       async handle({ viewer, params }) {
-        const { data: alertId } = z.uuid().safeParse(params["alert_id"]);
-        const alert = alertId && (await retryAlert(pool, alertId, viewer.accountId));
+        const alert = await retryAlert(pool, idOf(params["alert_id"]), viewer.accountId);
         if (!alert) throw new AppError("not_found");
         return { state: alert.state };
       },

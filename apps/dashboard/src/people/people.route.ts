@@ -21,6 +21,7 @@ import { AppError } from "@waymark/errors";
 import { emailField } from "@waymark/service/fields";
 import { z } from "zod";
 import type { AppDeps } from "../app-deps.js";
+import { idOf } from "../path-id.js";
 import { tooMany } from "../session/guesses.js";
 import { nameField } from "../session/session.schema.js";
 import { type AnswerOf, ownerRoute, requireOwner, viewerRoute } from "../session/viewer.js";
@@ -134,7 +135,6 @@ function invitePersonRoute({ pool, config, guesses, mails, now }: AppDeps) {
   });
 }
 
-/** An owner removes anybody, a member leaves. */
 function removePersonRoute({ pool, sessions }: AppDeps) {
   return viewerRoute("delete", "/people/:person_id", {
     query: removePersonQuery,
@@ -152,11 +152,4 @@ function removePersonRoute({ pool, sessions }: AppDeps) {
       sessions.forget(accountId);
     },
   });
-}
-
-/** An id of a path. @throws AppError 404 for text that is none */
-function idOf(text: string | undefined): string {
-  const { data } = z.uuid().safeParse(text);
-  if (data === undefined) throw new AppError("not_found");
-  return data;
 }

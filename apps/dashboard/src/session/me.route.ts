@@ -15,8 +15,8 @@ import { addressOf } from "@waymark/auth";
 import { withTransaction } from "@waymark/database";
 import { AppError, validationError } from "@waymark/errors";
 import { pageRoute } from "@waymark/service/http";
-import { z } from "zod";
 import type { AppDeps } from "../app-deps.js";
+import { idOf } from "../path-id.js";
 import { tooMany } from "./guesses.js";
 import { changeMeBody, changePasswordBody, switchAccountBody } from "./session.schema.js";
 import { type AnswerOf, viewerOf, viewerRoute } from "./viewer.js";
@@ -74,8 +74,8 @@ function sessionRoutes({ pool, sessions, now }: AppDeps) {
     }),
     viewerRoute("delete", "/me/sessions/:session_id", {
       async handle({ viewer: { personId, accountId }, params }) {
-        const sessionId = z.uuid().safeParse(params["session_id"]).data;
-        if (!sessionId || !(await endSession(pool, { sessionId, personId }))) throw new AppError("not_found");
+        const sessionId = idOf(params["session_id"]);
+        if (!(await endSession(pool, { sessionId, personId }))) throw new AppError("not_found");
         sessions.forget(accountId);
       },
     }),

@@ -16,6 +16,7 @@ import {
 import type { Request } from "express";
 import { z } from "zod";
 import type { AppDeps } from "../app-deps.js";
+import { idOf } from "../path-id.js";
 import { viewerOf } from "../session/viewer.js";
 import { shareStatements } from "../traces/share-statements.js";
 
@@ -52,7 +53,7 @@ function getOutlineRoute({ pool, registry }: AppDeps) {
     query: querySchema,
     async handle({ params, query: { after, ids }, request, response }) {
       const { accountId } = viewerOf(response);
-      const traceId = traceIdOf(params);
+      const traceId = idOf(params["id"], "trace_not_found");
       const read = async () => {
         const outline = await readOutline(pool, { accountId, traceId, after, ids });
         if (!outline) throw new AppError("trace_not_found");
@@ -70,7 +71,7 @@ function getSpanRoute({ pool }: AppDeps) {
     path: "/traces/:id/spans/:span_id",
     async handle({ params, request, response }) {
       const { accountId } = viewerOf(response);
-      const traceId = traceIdOf(params);
+      const traceId = idOf(params["id"], "trace_not_found");
       const spanId = params["span_id"] ?? "";
       const span = isUuid(spanId) ? await readSpan(pool, { accountId, traceId, spanId }) : undefined;
       if (!span) throw new AppError("span_not_found");
@@ -97,7 +98,7 @@ function getContentRoute({ pool, registry }: AppDeps) {
     path: "/traces/:id/spans/:span_id/:content",
     async handle({ params, response }) {
       const { accountId } = viewerOf(response);
-      const traceId = traceIdOf(params);
+      const traceId = idOf(params["id"], "trace_not_found");
       const { span_id: spanId = "", content: name = "" } = params;
       if (!isUuid(spanId) || !isContent(name)) throw new AppError("span_not_found");
       const refusal = downloads.take(accountId, 1);
@@ -126,7 +127,7 @@ function exportTraceRoute({ pool, registry }: AppDeps) {
     query: z.object({ include: z.enum(["attributes"]).optional() }),
     async handle({ params, query, response }) {
       const { accountId } = viewerOf(response);
-      const traceId = traceIdOf(params);
+      const traceId = idOf(params["id"], "trace_not_found");
       const trace = await readTrace({ accountId, traceId, withAttributes: query.include === "attributes" });
       if (!trace) throw new AppError("trace_not_found");
       const headers = { "Content-Disposition": `attachment; filename="trace-${traceId}.json"` };
@@ -148,10 +149,4 @@ async function compressedJson(request: Request, text: string): Promise<Answer> {
   const bytes = await gzipBytes(text, gzipOptions);
   const contentType = "application/json; charset=utf-8";
   return { status: 200, headers: { ...headers, "Content-Encoding": "gzip" }, contentType, body: bytes };
-}
-
-/** @throws AppError 404: a malformed id names no trace */
-function traceIdOf({ id = "" }: Readonly<Record<string, string>>): string {
-  if (!isUuid(id)) throw new AppError("trace_not_found");
-  return id;
 }
