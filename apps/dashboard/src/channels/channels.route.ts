@@ -56,7 +56,6 @@ export type CreateRuleBody = z.output<typeof createRuleBody>;
 
 export function channelRoutes({ pool, config }: AppDeps) {
   return [
-    /** The account's own address first; the kinds that may be added; how messages for people go. */
     viewerRoute("get", "/channels", {
       async handle({ viewer: { accountId } }) {
         const settings = await readAlertSettings(pool, accountId);

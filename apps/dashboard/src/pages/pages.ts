@@ -27,7 +27,6 @@ type Manifest = Readonly<
 >;
 
 export interface Pages {
-  /** By path below the folder. */
   files: ReadonlyMap<string, File>;
   manifest: Manifest;
 }
@@ -91,7 +90,6 @@ function preloads(request: Request, manifest: Manifest): string[] {
   return isPlain ? [...scripts, ...data] : scripts;
 }
 
-/** A part's file and the files that it imports, without those of the main script. */
 function filesOf(source: string, manifest: Manifest, seen = new Set<string>()): string[] {
   const built = manifest[source];
   if (!built || built.isEntry || seen.has(source)) return [];

@@ -6,7 +6,6 @@ import { isPublicAddress } from "@waymark/service/fields";
 
 /** What an account publishes to get a domain's events for good. One of both is enough. */
 export interface SiteProof {
-  /** The content of the file and of the record. */
   text: string;
   fileUrl: string;
   recordName: string;
@@ -35,7 +34,6 @@ interface ProofOptions {
 const maxBytes = 1_024;
 const maxRedirects = 2;
 
-/** A sentence for the person: why a place proves nothing. */
 class NoProof extends Error {}
 
 /**

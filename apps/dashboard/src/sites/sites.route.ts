@@ -31,7 +31,6 @@ const createSiteBody = z.strictObject({
 
 export type CreateSiteBody = z.output<typeof createSiteBody>;
 
-/** Checks of an account. */
 export const proofLimit = { name: "site-proof", points: 20, windowSeconds: 600 };
 
 /** Checks running at once, over all accounts; each takes five seconds at most. */

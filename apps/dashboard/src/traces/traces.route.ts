@@ -22,9 +22,7 @@ import type { AppDeps } from "../app-deps.js";
 import { type AnswerOf, ownerRoute, viewerRoute } from "../session/viewer.js";
 import { shareStatements } from "./share-statements.js";
 
-/** A row of the list: the API's, and what the page shows beside it. */
 export interface TraceRow extends ListedTrace {
-  /** The beginning of a failed trace's error. */
   error: string | null;
   isMailed: boolean;
 }

@@ -80,14 +80,8 @@ function NoAlerts({ filter }: { filter: Filter }) {
   );
 }
 
-interface AlertsTableProps {
-  alerts: readonly ListedAlert[];
-  /** Older pages are asked anew too. */
-  onRetried(): void;
-}
-
 /** One row per mail; the trace's name leads to its first error. In a narrow window one cell has all but the state. */
-function AlertsTable({ alerts, onRetried }: AlertsTableProps) {
+function AlertsTable({ alerts, onRetried }: { alerts: readonly ListedAlert[]; onRetried(): void }) {
   const retry = useAction((id: string) => api.post(`/alerts/${id}/retry`), {
     invalidates: ["/alerts"],
     says: "The mail is sent again",

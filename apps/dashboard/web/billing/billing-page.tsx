@@ -161,7 +161,6 @@ const invoiceColumns: readonly Column<Invoice>[] = [
   { text: "State", cell: ({ state }) => states[state] ?? state },
 ];
 
-/** The latest invoices; each links to Stripe's page of it. */
 function InvoicesPanel() {
   const list = useQuery<InvoiceList>("/billing/invoices", { staleMs: 30_000 });
   const { data } = list;

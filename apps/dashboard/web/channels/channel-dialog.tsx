@@ -16,7 +16,6 @@ interface ChannelDialogProps {
   onClose(): void;
 }
 
-/** Asks for a channel, then shows a webhook's secret, this once. */
 export function ChannelDialog({ kinds, onClose }: ChannelDialogProps) {
   const [created, setCreated] = useState<CreatedChannel>();
   if (created?.secret) {

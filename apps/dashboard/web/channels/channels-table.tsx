@@ -10,7 +10,6 @@ import { actionsColumn, type Column, Table } from "../ui/table.js";
 
 const invalidates = ["/channels"];
 
-/** A row per channel, with its state, "Test" and "Delete". */
 export function ChannelsTable({ of: { channels, kinds }, mayChange }: { of: ChannelList; mayChange: boolean }) {
   const nameOf = ({ kind: name }: ListedChannel) => kinds.find(({ kind }) => kind === name)?.label ?? name;
   const [deleting, setDeleting] = useState<ListedChannel>();

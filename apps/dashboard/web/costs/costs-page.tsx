@@ -93,13 +93,8 @@ function Cost({ usd }: { usd: string | null }) {
   );
 }
 
-interface CostTablesProps {
-  costs: Costs;
-  /** The page of an agent alone. */
-  linkTo(agent: string): string;
-}
-
-function CostTables({ costs: { models, agents, series }, linkTo }: CostTablesProps) {
+function CostTables({ costs, linkTo }: { costs: Costs; linkTo(agent: string): string }) {
+  const { models, agents, series } = costs;
   const model: Column<(typeof models)[number]> = {
     text: "Model",
     cell: ({ model: name, provider }) => (

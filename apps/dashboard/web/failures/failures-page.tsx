@@ -57,13 +57,8 @@ function NoFailures({ agent }: { agent: string }) {
   );
 }
 
-interface FailuresTableProps {
-  failures: readonly ListedFailure[];
-  onChanged(): void;
-}
-
 /** A row per group; its error leads to the newest of its traces. */
-function FailuresTable({ failures, onChanged }: FailuresTableProps) {
+function FailuresTable({ failures, onChanged }: { failures: readonly ListedFailure[]; onChanged(): void }) {
   const [muting, setMuting] = useState<ListedFailure>();
   const unmute = useUnmute(onChanged);
   const actionOf = (failure: ListedFailure) =>

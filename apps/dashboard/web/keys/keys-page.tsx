@@ -120,7 +120,6 @@ interface KeyDialogProps extends ServiceProps {
   onClose(): void;
 }
 
-/** Asks for a name and a service, then shows the key, this once. */
 function KeyDialog({ service, onClose }: KeyDialogProps) {
   const [created, setCreated] = useState<CreatedKey>();
   if (created) return <NewKey of={created} onClose={onClose} />;

@@ -103,7 +103,6 @@ function AccountMenu({ me }: { me: Me | undefined }) {
   );
 }
 
-/** The person's accounts; another one loads the dashboard anew. */
 function Accounts({ me }: { me: Me }) {
   return (
     <>

@@ -67,7 +67,6 @@ function FirstSeen({ site }: { site: ListedSite }) {
   return <StatusDot state="running">Waiting for the first visit</StatusDot>;
 }
 
-/** Asks for domain and name, then shows the snippet and waits for the first visit. */
 function SiteDialog({ onClose }: { onClose(): void }) {
   const [created, setCreated] = useState<ListedSite>();
   if (created) return <NewSite created={created} onClose={onClose} />;

@@ -59,7 +59,6 @@ function named(filter: PageFilter): PageFilter {
   return { ...filter, values: filter.values.map(nameOf) };
 }
 
-/** The server's sentence on filters that it cannot read. */
 export function FilterRefusal({ text }: { text: string }) {
   return <Banner tone="error">The filters in the address cannot be read. {text}.</Banner>;
 }

@@ -162,7 +162,6 @@ interface ListTableProps extends PageFilters {
   visitors: number;
 }
 
-/** A list as a table: a bar behind each value, its figures and its share of the visitors. */
 function ListTable({ list, rows, visitors, filters, onFilters }: ListTableProps) {
   const largest = Math.max(1, ...rows.map((row) => row.visitors));
   const hasViews = rows.some(({ pageviews }) => pageviews !== undefined);
@@ -204,7 +203,6 @@ function ListTable({ list, rows, visitors, filters, onFilters }: ListTableProps)
   );
 }
 
-/** Why a list has `(other)`. */
 function OtherNote({ rows }: { rows: readonly Row[] }) {
   if (!rows.some(({ isOther }) => isOther)) return null;
   return (

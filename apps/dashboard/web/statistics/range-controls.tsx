@@ -37,7 +37,6 @@ export function RangeControls({ address, days, onAddress }: RangeProps) {
   return <Segmented label="Range" value={address.range} choices={choices} onValue={choose} />;
 }
 
-/** Both dates of a custom range, nothing for others. */
 export function CustomDates({ address, onAddress }: Pick<RangeProps, "address" | "onAddress">) {
   const { range, from = "", to = "" } = address;
   if (range !== "custom") return null;

@@ -168,7 +168,6 @@ function FirstVisit({ domain }: { domain: string }) {
 
 const nowPollMs = 10_000;
 
-/** Beside a site's name: the other sites, and how many visitors are there now. */
 function SiteAside({ siteId, address, isLive }: { siteId: string; address: Address; isLive: boolean }) {
   const { data } = useQuery<SiteList>("/sites", { staleMs: 60_000 });
   const query = writeAddress({ ...address, filters: "" });

@@ -23,7 +23,6 @@ export function writeAddress(traceId: string, { span, find, zoom }: Address): vo
   if (search !== location.search) history.replaceState(history.state, "", location.pathname + search);
 }
 
-/** The trace before or after in the list that the reader came from. */
 export function neighbourOf(id: string, step: number): string | undefined {
   try {
     const ids: unknown = JSON.parse(sessionStorage.getItem("waymark:list") ?? "[]");

@@ -78,7 +78,6 @@ function RawText({ text }: { text: string }) {
   );
 }
 
-/** Says that only the head is shown, with a download of the stored bytes. */
 export function CutNote({ name, text, cutBytes = 0, path }: ContentProps) {
   return (
     <p class="note">

@@ -43,7 +43,6 @@ export function messagesOf(text: string): Message[] | undefined {
   return flattened(text, members);
 }
 
-/** A list of messages, or the JSON text of one within a string. */
 function nested(text: string, value: JsonValue): Message[] | undefined {
   if (value.type === "array") return listOf(text, value);
   const inner = stringOf(text, value);

@@ -10,7 +10,6 @@ const shownStringCharacters = 2_000;
 /** Beyond this depth nodes are closed at first. */
 const openDepth = 2;
 
-/** Long text: its first part, and a button for all of it. */
 export function LongText({ text }: { text: string }) {
   const [isWhole, setWhole] = useState(false);
   if (text.length <= maxStringCharacters || isWhole) return <>{text}</>;

@@ -2,7 +2,6 @@ import type { Span } from "./spans.js";
 
 export interface Node {
   readonly span: Span;
-  /** Its index in the tree's `nodes`. */
   order: number;
   parent: Node | undefined;
   /** By start, then in order of receipt. */

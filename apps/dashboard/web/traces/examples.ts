@@ -1,4 +1,3 @@
-/** The ways to send a trace of an agent, ready for a shell or a program. */
 export function examplesOf({ url, key, agent, now }: { url: string; key: string; agent: string; now: Date }) {
   const [started_at, ended_at] = [2_000, 0].map((ms) => new Date(now.getTime() - ms).toISOString());
   const times = { started_at, ended_at };
@@ -27,7 +26,6 @@ await waymark.shutdown();`;
   ];
 }
 
-/** One word of a shell, whatever the text has. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

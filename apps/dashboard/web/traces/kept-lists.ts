@@ -5,7 +5,6 @@ export const maxKept = 4;
 
 /** Where a person is in a list. */
 export interface Place {
-  /** Rows of the list, to load as many after a reload. */
   rows: number;
   /** A row in sight, and its distance from the window's top. */
   id: string;

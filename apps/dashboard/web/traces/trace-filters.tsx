@@ -9,7 +9,6 @@ import { zoneName } from "../ui/preferences.js";
 import { Segmented } from "../ui/segmented.js";
 import { durationLabel, durations, type Filters, pastedId, type RangeFilter, ranges, withRange } from "./filters.js";
 
-/** The row of filters. Each change begins the list anew. */
 export function TraceFilters({ filters, onFilters }: { filters: Filters; onFilters(filters: Filters): void }) {
   const change = (part: Partial<Filters>) => onFilters({ ...filters, ...part, after: "" });
   return (
@@ -60,7 +59,6 @@ export function TraceFilters({ filters, onFilters }: { filters: Filters; onFilte
   );
 }
 
-/** The choices, and the address's own where it is another one. */
 function lengths(own: number): number[] {
   const known = durations.map(({ ms }) => ms as number);
   return own === 0 || known.includes(own) ? known : [...known, own];

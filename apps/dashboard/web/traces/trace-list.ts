@@ -160,7 +160,6 @@ export function createTraceList(deps: TraceListDeps, kept?: TraceListState) {
 
   return {
     load,
-    /** Reads the next page. */
     async more(): Promise<void> {
       const { cursor, isLoadingMore, rows } = store.state;
       if (cursor === null || isLoadingMore || rows.length >= maxRows) return;
@@ -171,7 +170,6 @@ export function createTraceList(deps: TraceListDeps, kept?: TraceListState) {
         (error) => store.set({ error: toApiError(error), isLoadingMore: false }),
       );
     },
-    /** Asks for changes; returns whether there were any. */
     async poll(): Promise<boolean> {
       if (isPolling || store.state.isLoadingMore) return false;
       isPolling = true;
@@ -184,7 +182,6 @@ export function createTraceList(deps: TraceListDeps, kept?: TraceListState) {
         isPolling = false;
       }
     },
-    /** Shows the traces behind the button. */
     async showWaiting(): Promise<void> {
       const { hasMoreWaiting, rows, waiting, cursor } = store.state;
       if (hasMoreWaiting) return load();

@@ -95,7 +95,6 @@ function End({ state, filters, onMore }: { state: TraceListState; filters: Filte
 
 const tickMs = 30_000;
 
-/** The moment that "3 min ago" counts from. */
 function useNow(): Date {
   const [now, setNow] = useState(() => new Date());
   useEffect(() => {

@@ -10,7 +10,6 @@ const shownMs = 2_000;
 
 interface CopyButtonProps {
   text: string | (() => string);
-  /** Its name, unlike "Copy" where a page has several. */
   label?: string;
   look?: "main" | "quiet";
   onCopy?(): void;

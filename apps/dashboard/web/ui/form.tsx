@@ -77,7 +77,6 @@ interface RadiosProps<Value extends string> extends FieldProps {
   onValue(value: Value): void;
 }
 
-/** Radios of a form, named by their legend. */
 export function Radios<Value extends string>({ label, error, value, choices, onValue }: RadiosProps<Value>) {
   const id = useId();
   return (

@@ -1,4 +1,3 @@
-/** Outlines on a grid of 16; one path each. */
 const outlines = {
   traces: "M2 4h7M2 8h12M5 12h8",
   agents: "M8 8.5a2.75 2.75 0 1 0 0-5.5 2.75 2.75 0 0 0 0 5.5ZM2.75 14a5.25 5.25 0 0 1 10.5 0",

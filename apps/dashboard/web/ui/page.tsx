@@ -7,13 +7,9 @@ import { Button } from "./button.js";
 import { Icon } from "./icon.js";
 
 interface PageProps {
-  /** Heading 1, and the tab's title. */
   title: string;
-  /** Beside the heading: a state, a count. */
   aside?: ComponentChildren;
-  /** A line below the heading. */
   note?: ComponentChildren;
-  /** Above the heading: the way back. */
   crumbs?: ComponentChildren;
   actions?: ComponentChildren;
   children?: ComponentChildren;

@@ -24,7 +24,6 @@ export function readTheme(): Theme {
   return kept === "light" || kept === "dark" ? kept : "system";
 }
 
-/** Sets the theme of the document, and keeps it. */
 export function setTheme(theme: Theme): void {
   document.documentElement.dataset["theme"] = theme;
   keep("waymark.theme", theme);

@@ -14,7 +14,6 @@ export type Head =
       sign?: string;
     };
 
-/** A column of a table: its head and its cells. */
 export type Column<Row> = Exclude<Head, string> & {
   class?: string;
   /** Left out below the table's `narrowPx`. */
@@ -64,7 +63,6 @@ interface TableProps<Row> {
   narrowPx?: number;
 }
 
-/** A table with a row for each of a list. */
 export function Table<Row extends object>({ name, isDense, isRoomy, ...rest }: TableProps<Row>) {
   return (
     <TableFrame name={name} isDense={isDense} isRoomy={isRoomy}>
