@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { ListedTrace } from "@waymark/traces";
 import { spanBody, type TestAccount, useApp } from "../app.fixture.js";
 
-const test = useApp();
+const test = useApp({ lockTimeoutMs: 30_000 });
 
 async function find(account: TestAccount, q: string, more: Record<string, string> = {}): Promise<string[]> {
   const { body } = await account
@@ -65,6 +65,25 @@ describe("GET /api/v1/traces?q=", () => {
     it("finds nothing of another account", async () => {
       await makeRun(await test.makeAccount("pro"), "theirs", { output: "a zebra" });
       expect(await find(await test.makeAccount("pro"), "zebra")).toEqual([]);
+    });
+  });
+
+  describe("429", () => {
+    it("for an account with a search under way and 20 waiting; another account's goes on", async () => {
+      const [busy, quiet] = [await test.makeAccount("pro"), await test.makeAccount("pro")];
+      for (const account of [busy, quiet]) await makeRun(account, "a run", { output: "a zebra" });
+      const held = await test.hold("LOCK TABLE span IN ACCESS EXCLUSIVE MODE");
+      const searches = [find(busy, "zebra")];
+      await test.untilLockWaits();
+      for (let n = 0; n < 20; n++) searches.push(find(busy, "zebra"));
+      await test.untilWaiting("search-traces", 20);
+      const { body } = await busy.get("/api/v1/traces?q=zebra").expect(429);
+      expect(body.reason).toBe("At most 20 requests of one account may wait for search-traces");
+      await busy.get("/api/v1/traces").expect(200);
+      const other = find(quiet, "zebra");
+      await held.commit();
+      expect(await other).toEqual(["a run"]);
+      expect(await Promise.all(searches)).toEqual(searches.map(() => ["a run"]));
     });
   });
 
