@@ -50,6 +50,7 @@ const createRuleBody = z.strictObject({
   withinSeconds: z.number().optional(),
   costPer: z.enum(costPeriods).optional(),
   aboveCost: z.string().optional(),
+  p95AboveMs: z.number().optional(),
 });
 
 export type CreateRuleBody = z.output<typeof createRuleBody>;

@@ -22,7 +22,15 @@ describeWithChromium("rules in a browser", (executablePath) => {
     await dialog.waitFor({ state: "detached" });
     const row = page.getByRole("table", { name: "Rules" }).getByRole("row").filter({ hasText: "All agents" });
     await row.getByText("costs more than $5 a day").waitFor();
+    await page.getByRole("button", { name: "Add rule" }).click();
+    await dialog.getByRole("radio", { name: "Duration" }).check();
+    await dialog.getByRole("textbox", { name: "Above, in seconds" }).fill("30");
+    await dialog.getByRole("button", { name: "Add" }).click();
+    await page.getByText(/^95th percentile above 30/).waitFor();
     const { rules } = (await owner.get("/alert-rules").expect(200)).body;
-    expect(rules).toMatchObject([{ agent_id: null, cost_per: "day", above_cost: "5", state: "quiet" }]);
+    expect(rules).toMatchObject([
+      { agent_id: null, cost_per: "day", above_cost: "5", state: "quiet" },
+      { p95_above_ms: 30_000 },
+    ]);
   });
 });

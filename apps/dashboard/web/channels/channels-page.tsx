@@ -118,9 +118,10 @@ const ruleColumns: readonly Column<Rule>[] = [
   },
 ];
 
-function limitOf({ above_percent, of, within_seconds, cost_per, above_cost }: Rule): string {
+function limitOf({ above_percent, of, within_seconds, cost_per, above_cost, p95_above_ms }: Rule): string {
   if (cost_per !== null) return `costs more than $${above_cost} a ${cost_per}`;
   const within = formatDuration((within_seconds ?? 0) * 1_000);
+  if (p95_above_ms !== null) return `95th percentile above ${formatDuration(p95_above_ms)} in ${within}`;
   return `above ${above_percent} % of at least ${formatCount(of ?? 0)} traces in ${within}`;
 }
 
@@ -143,7 +144,9 @@ function RulesPanel({ mayChange }: { mayChange: boolean }) {
       {list.error && !list.data && <ErrorNote error={list.error} onRetry={list.refetch} />}
       <ActionError of={remove} />
       {list.data && rules.length === 0 && (
-        <p class="soft">A rule tells once when an agent fails too often or costs too much, and once when it is back.</p>
+        <p class="soft">
+          A rule tells once when agents fail too often, cost too much or take too long, and once when it is back.
+        </p>
       )}
       {rules.length > 0 && (
         <Table isRoomy name="Rules" columns={mayChange ? [...ruleColumns, actions] : ruleColumns} rows={rules} />
@@ -152,7 +155,7 @@ function RulesPanel({ mayChange }: { mayChange: boolean }) {
   );
 }
 
-type About = "failures" | "day" | "month";
+type About = "failures" | "day" | "month" | "p95";
 
 const noRule = { about: "failures" as About, agent: "", above: "20", of: "20", within: "15" };
 
@@ -160,35 +163,48 @@ const abouts = [
   { value: "failures", label: "Failures", hint: "A share of an agent's traces." },
   { value: "day", label: "Cost of a day", hint: "Of the model calls of a UTC day." },
   { value: "month", label: "Cost of a month", hint: "Of the model calls of a UTC month." },
+  { value: "p95", label: "Duration", hint: "The 95th percentile of ended traces." },
 ] as const;
+
+const aboveLabels: Readonly<Record<About, string>> = {
+  failures: "Above, in percent",
+  day: "Above, in dollars",
+  month: "Above, in dollars",
+  p95: "Above, in seconds",
+};
 
 function createRule({ about, agent, above, of, within }: typeof noRule) {
   const agentId = agent.trim();
-  const rule: CreateRuleBody =
-    about === "failures"
-      ? { agentId, abovePercent: Number(above), ofTraces: Number(of), withinSeconds: Math.round(Number(within) * 60) }
-      : { agentId: agentId || null, costPer: about, aboveCost: above };
-  return api.post("/alert-rules", rule);
+  const withinSeconds = Math.round(Number(within) * 60);
+  const limits: Record<About, Omit<CreateRuleBody, "agentId">> = {
+    failures: { abovePercent: Number(above), ofTraces: Number(of), withinSeconds },
+    p95: { p95AboveMs: Math.round(Number(above) * 1_000), withinSeconds },
+    day: { costPer: "day", aboveCost: above },
+    month: { costPer: "month", aboveCost: above },
+  };
+  return api.post("/alert-rules", { agentId: agentId || null, ...limits[about] });
 }
 
 function RuleDialog({ onClose }: { onClose(): void }) {
   const options = { invalidates: ["/alert-rules"], says: "Rule added", onDone: onClose, refusalAt: "agent" } as const;
   const form = useForm(noRule, createRule, options);
+  const { about } = form.values;
   return (
     <FormDialog title="Add a rule" verb="Add" form={form} onClose={onClose}>
       <Radios label="About" choices={abouts} {...form.field("about")} />
-      {form.values.about === "failures" ? (
-        <>
-          <TextField label="Agent" autocomplete="off" required {...form.field("agent")} />
-          <TextField label="Above, in percent" type="number" required {...form.field("above")} />
-          <TextField label="Of at least so many ended traces" type="number" required {...form.field("of")} />
-          <TextField label="Within minutes" type="number" required {...form.field("within")} />
-        </>
-      ) : (
-        <>
-          <TextField label="Agent" autocomplete="off" hint="All of them where empty." {...form.field("agent")} />
-          <TextField label="Above, in dollars" required {...form.field("above")} />
-        </>
+      <TextField
+        label="Agent"
+        autocomplete="off"
+        required={about === "failures"}
+        hint={about === "failures" ? undefined : "All of them where empty."}
+        {...form.field("agent")}
+      />
+      <TextField label={aboveLabels[about]} required {...form.field("above")} />
+      {about === "failures" && (
+        <TextField label="Of at least so many ended traces" type="number" required {...form.field("of")} />
+      )}
+      {(about === "failures" || about === "p95") && (
+        <TextField label="Within minutes" type="number" required {...form.field("within")} />
       )}
     </FormDialog>
   );

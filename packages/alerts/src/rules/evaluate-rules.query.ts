@@ -25,17 +25,22 @@ const countSql = `
   WITH rule AS MATERIALIZED (
     SELECT * FROM alert_rule WHERE account_id = $1 AND id = ANY ($2) AND cost_per IS NULL
   ), ended AS MATERIALIZED (
-    SELECT agent_id, status, ${statusTimeSql} AS since FROM trace
-    WHERE account_id = $1 AND status <> 'running' AND agent_id IN (SELECT agent_id FROM rule)
+    SELECT agent_id, status, ${statusTimeSql} AS since,
+      CASE WHEN ended_at >= started_at THEN extract(epoch FROM ended_at - started_at) * 1000 END AS ms
+    FROM trace
+    WHERE account_id = $1 AND status <> 'running'
+      AND (agent_id IN (SELECT agent_id FROM rule) OR EXISTS (SELECT FROM rule WHERE agent_id IS NULL))
       AND id >= uuid_floor(now() - make_interval(secs => $3 + (SELECT max(within_seconds) FROM rule)))
       AND ${statusTimeSql} > now() - make_interval(secs => (SELECT max(within_seconds) FROM rule))
   )
   SELECT rule.id, rule.agent_id AS "agentId", rule.above_percent::float8 AS "abovePercent", rule.of_traces AS "ofTraces",
-    rule.within_seconds AS "withinSeconds", rule.is_crossed AS "isCrossed", count(ended.status)::int AS traces,
+    rule.within_seconds AS "withinSeconds", rule.is_crossed AS "isCrossed", rule.above_ms::float8 AS "aboveMs",
+    (percentile_disc(0.95) WITHIN GROUP (ORDER BY ended.ms) FILTER (WHERE rule.above_ms IS NOT NULL))::float8 AS "p95Ms",
+    count(ended.status)::int AS traces,
     (count(*) FILTER (WHERE ended.status IN ('error', 'timeout')))::int AS failures
-  FROM rule LEFT JOIN ended ON ended.agent_id = rule.agent_id
+  FROM rule LEFT JOIN ended ON (ended.agent_id = rule.agent_id OR rule.agent_id IS NULL)
     AND ended.since > now() - make_interval(secs => rule.within_seconds)
-  GROUP BY rule.id, rule.agent_id, rule.above_percent, rule.of_traces, rule.within_seconds, rule.is_crossed`;
+  GROUP BY rule.id, rule.agent_id, rule.above_percent, rule.of_traces, rule.within_seconds, rule.is_crossed, rule.above_ms`;
 
 /**
  * The rules about cost with the account's sums, those of `/usage/models`. Reads the month of `model_day` once for all rules, a
@@ -59,13 +64,17 @@ const noteSql = "UPDATE alert_rule SET is_crossed = $3, changed_at = now() WHERE
 
 interface CountedRule {
   id: string;
-  agentId: string;
+  agentId: string | null;
   abovePercent: number;
   ofTraces: number;
   withinSeconds: number;
   isCrossed: boolean;
   traces: number;
   failures: number;
+  /** Of a rule about durations, which has no percent and number. */
+  aboveMs: number | null;
+  /** By nearest rank, of traces with an end after their start; null without any. */
+  p95Ms: number | null;
 }
 
 interface CostRule {
@@ -117,7 +126,11 @@ async function evaluateAccount(client: pg.ClientBase, accountId: string, today: 
 
 async function readRates(client: pg.ClientBase, values: unknown[]) {
   const { rows } = await client.query<CountedRule>(countSql, values);
-  return rows.map((rule) => ({ ...rule, isAbove: isAbove(rule), data: describeRate(rule) }));
+  return rows.map((rule) => ({
+    ...rule,
+    isAbove: isAbove(rule),
+    data: rule.aboveMs === null ? describeRate(rule) : describeDuration(rule, rule.aboveMs),
+  }));
 }
 
 async function readCosts(client: pg.ClientBase, values: [string, string[], string]) {
@@ -131,7 +144,8 @@ function describeCost({ agentId, costPer, aboveCost, cost }: CostRule, today: st
   return { agent_id: agentId, name: `Cost above $${aboveCost} a ${costPer}`, error: `$${cost} in ${period} (UTC)` };
 }
 
-function isAbove({ traces, failures, ofTraces, abovePercent }: CountedRule): boolean {
+function isAbove({ traces, failures, ofTraces, abovePercent, aboveMs, p95Ms }: CountedRule): boolean {
+  if (aboveMs !== null) return p95Ms !== null && p95Ms > aboveMs;
   return traces >= ofTraces && failures * 100 > abovePercent * traces;
 }
 
@@ -142,6 +156,14 @@ function describeRate(rule: CountedRule) {
     agent_id: agentId,
     name: `Failure rate above ${abovePercent} % of at least ${ofTraces} traces within ${durationText(withinSeconds)}`,
     error: `${failures} of ${traces} ended traces failed (${percent} %)`,
+  };
+}
+
+function describeDuration({ agentId, withinSeconds, p95Ms }: CountedRule, aboveMs: number) {
+  return {
+    agent_id: agentId,
+    name: `95th percentile of durations above ${aboveMs / 1_000} s within ${durationText(withinSeconds)}`,
+    error: p95Ms === null ? "No trace ended" : `The 95th percentile is ${Math.round(p95Ms) / 1_000} s`,
   };
 }
 

@@ -185,3 +185,35 @@ describe("a rule about cost", () => {
     expect(await eventsOf({ ...of, channelId: named.id })).toEqual([]);
   });
 });
+
+describe("a rule about durations", () => {
+  const endIn = (accountId: string, ms: number, count: number, agent = "a") =>
+    pool.query(
+      `INSERT INTO trace (account_id, id, agent_id, name, status, started_at, ended_at, written_at)
+       SELECT $1, uuid_floor(now() + n * interval '1 ms'), $2, 'n', 'success', s, s + $3 * interval '1 ms', now()
+       FROM generate_series($4::int, $4 + $5 - 1) AS n, (VALUES ('2026-01-01'::timestamptz)) AS v (s)`,
+      [accountId, agent, ms, ++ended * 100, count],
+    );
+  let ended = 0;
+
+  it("is told once above the 95th percentile by nearest rank, and is back below it", async () => {
+    const accountId = await makeAccount();
+    const channel = await createChannel(pool, accountId, { kind: "webhook", to: "https://example.com/hook" });
+    await createRule(pool, accountId, { agentId: null, p95AboveMs: 30_000, withinSeconds: 900 });
+    expect(await evaluateRules(pool, goOn)).toBe(0);
+    await endIn(accountId, 30_000, 19);
+    await endIn(accountId, 30_001, 1, "b");
+    expect(await evaluateRules(pool, goOn)).toBe(0);
+    await endIn(accountId, 30_001, 1, "b");
+    expect(await evaluateRules(pool, goOn)).toBe(1);
+    await endIn(accountId, -5, 50);
+    expect(await evaluateRules(pool, goOn)).toBe(0);
+    await endIn(accountId, 1, 20);
+    expect(await evaluateRules(pool, goOn)).toBe(1);
+    const told = { type: "alert.rule", agent_id: null, name: "95th percentile of durations above 30 s within 15m" };
+    expect(await eventsOf({ accountId, channelId: channel.id })).toEqual([
+      { ...told, status: "crossed", error: "The 95th percentile is 30.001 s" },
+      { ...told, status: "back", error: "The 95th percentile is 30 s" },
+    ]);
+  });
+});

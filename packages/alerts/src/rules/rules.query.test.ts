@@ -16,6 +16,8 @@ const rule: RuleInput = { agentId: "a", abovePercent: 20, ofTraces: 5, withinSec
 describe("a new rule", () => {
   it.each<[Partial<RuleInput>, Record<string, string>]>([
     [{ agentId: "" }, { agent: "Must not be empty" }],
+    [{ p95AboveMs: 0 }, { above: "Must be a time of at most 24h" }],
+    [{ p95AboveMs: 30_000, withinSeconds: 3_601 }, { within: "Must be from 1m to 1h" }],
     [{ agentId: null }, { agent: "Must not be empty" }],
     [{ costPer: "day" }, { above: "Must be dollars, such as 5.00" }],
     [{ costPer: "month", aboveCost: "1e3" }, { above: "Must be dollars, such as 5.00" }],

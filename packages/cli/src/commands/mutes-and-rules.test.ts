@@ -109,6 +109,7 @@ describe("rule", () => {
       within_seconds: 900,
       cost_per: null,
       above_cost: null,
+      p95_above_ms: null,
       state: "quiet",
       changed_at: null,
       created_at: expect.any(String),
@@ -121,13 +122,20 @@ describe("rule", () => {
     expect(await json("rule", "list", "--account", email)).toEqual([]);
   });
 
-  it("about cost is created for an agent or the account, and listed", async () => {
+  it("about cost or durations is created for an agent or the account, and listed", async () => {
     const { email } = await newAccount();
     const about = (...more: string[]) => run(["rule", "create", "--account", email, ...more]);
     const rule = await json<Listed>("rule", "create", "--account", email, "--cost-per", "day", "--above", "5.00");
     expect(rule).toMatchObject({ agent_id: null, above_percent: null, of: null, cost_per: "day", above_cost: "5" });
     expect(await about("--agent", "a", "--cost-per", "month", "--above", "0.5")).toMatchObject({ code: 0 });
     expect((await run(["rule", "list", "--account", email])).stdout).toMatch(/ \$5 a day +.+\n.+ \$0.5 a month /);
+    expect(await about("--p95-above", "30s", "--within", "15m")).toMatchObject({ code: 0 });
+    expect((await run(["rule", "list", "--account", email])).stdout).toMatch(/ p95 30s +- +900s /);
+    expect(await about("--p95-above", "30s", "--within", "2h")).toMatchObject({
+      code: 1,
+      stderr: "within: Must be from 1m to 1h.\n",
+    });
+    expect(await about("--p95-above", "30s")).toMatchObject({ code: 2 });
     expect(await about("--cost-per", "day", "--above", "20%")).toMatchObject({
       code: 1,
       stderr: "above: Must be dollars, such as 5.00.\n",
