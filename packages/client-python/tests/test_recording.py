@@ -47,6 +47,23 @@ class RecordingTest(unittest.TestCase):
         self.assertLess(spans["inner"]["ended_at"], spans["outer"]["ended_at"])
         self.assertEqual(self.client.stats()[2:], (1, 4, 0, 0))
 
+    def test_labels_of_blocks_reach_the_traces_that_begin_in_them(self):
+        with waymark.propagate(session_id="s" * 300, user_id="u", tags=["x", "x", "y" * 200]):
+            with waymark.propagate(user_id="v", environment="prod", release=""):
+                self.client.start_trace("a", "inner").end()
+            self.client.start_trace("a", "outer").end()
+            with waymark.propagate(tags=7):
+                self.client.start_trace("a", "odd").end()
+        self.client.start_trace("a", "outside").end()
+        self.flushed()
+        traces = {trace["name"]: trace for trace in self.stub.traces.values()}
+        labels = {"session_id": "s" * 200, "user_id": "u", "tags": ["x", "y" * 100]}
+        self.assertEqual({name: traces["outer"][name] for name in labels}, labels)
+        self.assertEqual({name: traces["odd"][name] for name in labels}, labels)
+        self.assertEqual([traces["inner"][name] for name in ("user_id", "environment")], ["v", "prod"])
+        self.assertNotIn("release", traces["inner"])
+        self.assertNotIn("session_id", traces["outside"])
+
     def test_exceptions_become_the_error_and_reach_the_program(self):
         with self.assertRaisesRegex(ValueError, "no card"):
             with self.client.start_trace("a", "t") as trace, trace.span("pay"):

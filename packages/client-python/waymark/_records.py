@@ -11,6 +11,7 @@ from datetime import datetime, timezone
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Optional
 
+from ._labels import propagated_body
 from ._process import log
 from ._values import describe, json_object_of, json_of, members_of, text_of
 
@@ -220,6 +221,7 @@ class Trace(Context):
         agent, label = text_of(agent_id, MAX_AGENT_ID) or "(no name)", text_of(name, MAX_NAME) or "(no name)"
         body = b'{"agent_id":' + json_of(agent) + b',"name":' + json_of(label)
         body += b',"status":"running","started_at":"' + self._now() + b'"'
+        body += propagated_body()
         if metadata is not None:
             body += b',"metadata":' + json_object_of(metadata)
         self._key, self._body = os.urandom(16).hex(), body + b"}"

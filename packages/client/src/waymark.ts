@@ -1,6 +1,7 @@
 import { type ApiClient, createApiClientOn } from "./api-client.js";
-import type { NewTrace, TraceStatus } from "./api-types.js";
+import type { NewTrace, TraceLabels, TraceStatus } from "./api-types.js";
 import { toJsonText, toName, toText } from "./json-text.js";
+import { toLabels } from "./labels.js";
 import { createRecorder, type RecorderOptions, type RecorderStats } from "./recorder.js";
 import {
   createClock,
@@ -15,7 +16,7 @@ import { type ConnectionOptions, createTransport } from "./transport.js";
 
 export interface WaymarkOptions extends ConnectionOptions, RecorderOptions {}
 
-export type TraceOptions = Pick<NewTrace, "agent_id" | "name" | "metadata">;
+export type TraceOptions = Pick<NewTrace, "agent_id" | "name" | "metadata"> & TraceLabels;
 
 export interface TraceHandle extends SpanParent {
   /** The service's id, or undefined if the trace could not be created. Never rejects. */
@@ -39,6 +40,8 @@ export interface Waymark {
     options: TraceOptions & RunOptions<T>,
     work: (span: SpanHandle, trace: TraceHandle) => T | PromiseLike<T>,
   ): Promise<T>;
+  /** Labels the traces that begin in a function, on Node also after its awaits; inner labels win. Browsers only call it. */
+  propagate<T>(labels: TraceLabels, work: () => T): T;
   /** Sends the queue; resolves when all of it is stored or lost. Never rejects. */
   flush(): Promise<void>;
   /** Stops recording and sends the queue within `shutdownTimeoutMs`. Never rejects. */
@@ -51,10 +54,12 @@ export function createWaymark(options: WaymarkOptions): Waymark {
   const transport = createTransport(options);
   const recorder = createRecorder(transport, options);
   const context = createTraceContext<SpanRecord>();
+  const propagated = createTraceContext<TraceLabels>();
 
-  function begin({ agent_id, name, metadata }: TraceOptions) {
+  function begin({ agent_id, name, metadata, ...own }: TraceOptions) {
     const clock = createClock();
-    const known = { agent_id: toText(agent_id), name: toName(name), status: "running", started_at: clock() };
+    const labels = toLabels({ ...propagated.current(), ...own });
+    const known = { agent_id: toText(agent_id), name: toName(name), status: "running", started_at: clock(), ...labels };
     const queue = recorder.open(toObject(known, { metadata: metadata ? toJsonText(metadata) : undefined }));
     const trace: TraceHandle = {
       ...createTracing({ recorder, context, clock, queue }),
@@ -88,6 +93,7 @@ export function createWaymark(options: WaymarkOptions): Waymark {
         throw error;
       }
     },
+    propagate: (labels, work) => propagated.run({ ...propagated.current(), ...labels }, work),
     flush: recorder.flush,
     shutdown: recorder.shutdown,
     stats: recorder.stats,
