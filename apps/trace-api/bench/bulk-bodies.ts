@@ -103,7 +103,7 @@ function placesOf(body: Buffer, wanted: Buffer): number[] {
 }
 
 function encode(run: ReturnType<typeof requestOf>): Buffer {
-  const { request: type } = loadOtlpMessages();
+  const { request: type } = loadOtlpMessages("traces");
   const bytes = (hex: string | undefined) => (hex === undefined ? undefined : Buffer.from(hex, "hex"));
   const resourceSpans = run.resourceSpans.map(({ resource, scopeSpans }) => ({
     resource,

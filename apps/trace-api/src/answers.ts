@@ -15,7 +15,7 @@ const description = `
 This API records the work of AI agents. A trace is one task of an agent, and its spans are the steps. Requests are plain JSON; no SDK is needed.
 After a 201 the data is committed to the database.
 
-OpenTelemetry exporters send to \`POST /v1/traces\` with the same keys.
+OpenTelemetry exporters send to \`POST /v1/traces\` and \`POST /v1/logs\` with the same keys.
 
 Every request below \`/api/v1\` carries \`Authorization: Bearer <API_KEY>\`. Bodies are \`application/json\` in UTF-8.
 The API returns metadata, inputs and outputs exactly as it received them. Every answer has an \`X-Request-Id\`; name it in problem reports.

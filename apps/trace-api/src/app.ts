@@ -30,6 +30,9 @@ import { admit } from "./limits/admission.js";
 import { createBodyBudget } from "./limits/budgets.js";
 import { createTraceAnswers, traceTools } from "./mcp/tools.js";
 import { createUsagePricer } from "./model-calls/model-call.js";
+import { createStores } from "./otlp/create-stores.js";
+import { logsRoute } from "./otlp/logs.route.js";
+import { metricsRoute } from "./otlp/metrics.route.js";
 import { otlpRoute } from "./otlp/otlp.route.js";
 import { addScoreRoutes } from "./scores/add-score.route.js";
 import { readAgentScoresRoute } from "./scores/read-agent-scores.route.js";
@@ -82,7 +85,7 @@ export function createApp(deps: AppDeps): Express {
   const guardIdempotency = createIdempotencyGuard();
   const knownAgents = createKnownAgents();
   const priceUsage = createUsagePricer();
-  const countAccepted = createAccepted(deps.registry, ["trace", "span"]);
+  const countAccepted = createAccepted(deps.registry, ["trace", "span", "log"]);
   const clearFailure = createFailureClearer({ ...deps, createGroupCommit });
   const largeAnswers = createShares(largeAnswerLimits, refusals);
   const traceReader = createTraceReader({ pool: deps.pool, createGroupCommit, largeAnswers });
@@ -91,6 +94,7 @@ export function createApp(deps: AppDeps): Express {
   const guards = [authenticate(deps.keys), admit({ ...deps, ratePerSecond: deps.rateLimitPerSecond, refusals })];
   const budget = createBodyBudget(deps.bodyLimitBytes, refusals);
   const writeDeps = { ...routeDeps, createTrace: createTraceCreator(routeDeps), addSpans: createSpanAdder(routeDeps) };
+  const otlpDeps = { ...deps, ...createStores(writeDeps) };
   const reads = {
     listTraces: listTracesRoute(routeDeps),
     getTrace: getTraceRoute(routeDeps),
@@ -117,7 +121,9 @@ export function createApp(deps: AppDeps): Express {
     readAgentScoresRoute(routeDeps),
     reads.getUsage,
     reads.readModelUsage,
-    otlpRoute(writeDeps),
+    otlpRoute(otlpDeps),
+    logsRoute(otlpDeps),
+    metricsRoute(),
     { ...mcpRoute({ name: "waymark-traces", tools: traceTools(reads, createTraceAnswers(routeDeps)) }), scope: "read" },
   ];
   const api = describeTraceApi(routes);

@@ -84,6 +84,8 @@ export const tableGrants = {
   span_partition: { worker: "SELECT" },
   slot_move: { trace_api: "SELECT", analytics_api: "SELECT" },
   span: { trace_api: all, worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
+  // Deleting a trace removes its log records; whoever stores more of them locks none.
+  span_log: { trace_api: all, worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
   stripe_event: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT" },
   // Deletions lock FOR UPDATE.
   trace: { trace_api: all, worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, UPDATE (written_at), DELETE" },

@@ -14,9 +14,10 @@ const hasUnsettledSql =
   "SELECT FROM model_call WHERE account_id = $1 AND trace_id = $2 AND settle_at IS NOT NULL LIMIT 1";
 
 /**
- * Removes a trace with its contexts, scores, failure and pending alerts (sent and failed ones stay), all or nothing; this hides its spans. An OpenTelemetry trace leaves its
+ * Removes a trace with its log records, contexts, scores, failure and pending alerts (sent and failed ones stay), all or nothing; this hides its spans. An OpenTelemetry trace leaves its
  * id behind, so a repeated batch does not restore it. The row's lock lets one of several concurrent deletions find the trace.
- * One probe of `trace_pkey` and `trace_failure_pkey`, one range of `trace_context_pkey`, `score_pkey` and of `alert_trace_idx`.
+ * One probe of `trace_pkey` and `trace_failure_pkey`, one range of `span_log_pkey`, `trace_context_pkey`,
+ * `score_pkey` and of `alert_trace_idx`.
  */
 const deleteTraceSql = `
   WITH gone AS (
@@ -25,6 +26,8 @@ const deleteTraceSql = `
     INSERT INTO deleted_otel_trace (account_id, otel_trace_id)
     SELECT $1, otel_trace_id FROM gone WHERE otel_trace_id IS NOT NULL
     ON CONFLICT (account_id, otel_trace_id) DO UPDATE SET deleted_at = now()
+  ), logs AS (
+    DELETE FROM span_log WHERE account_id = $1 AND otel_trace_id IN (SELECT otel_trace_id FROM gone)
   ), contexts AS (
     DELETE FROM trace_context WHERE account_id = $1 AND trace_id = $2 AND EXISTS (SELECT FROM gone)
   ), failures AS (

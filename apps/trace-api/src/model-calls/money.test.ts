@@ -165,7 +165,7 @@ const patch: Send = async (sending) => {
   return stored;
 };
 
-const { request: requestType } = loadOtlpMessages();
+const { request: requestType } = loadOtlpMessages("traces");
 const post = {
   json: (account: TestAccount, request: object) => sendJson(account, request),
   protobuf: (account: TestAccount, request: object) => {

@@ -54,7 +54,7 @@ describe("what the spans of an OpenTelemetry request share", () => {
     const spans = Array.from({ length: 300 }, () => spanOf({ parent: true }));
     const body = requestOf(resourceOf(0, "shop", filler), spans, scope);
     const text = JSON.stringify(body);
-    await sendOtlp(account, Buffer.from(text), "application/json", "gzip").expect(200);
+    await sendOtlp(account, Buffer.from(text), "application/json", { encoding: "gzip" }).expect(200);
     expect((await sizeOf("span")) - before).toBeLessThan(text.length * 2);
     const { rows } = await test.pool.query("SELECT bytes FROM trace_context WHERE account_id = $1 ORDER BY bytes", [
       account.id,

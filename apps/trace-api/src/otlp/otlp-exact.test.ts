@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { type TestAccount, useApp } from "../app.fixture.js";
 import { jsonOf, sendJson, sendProtobuf } from "./otlp.fixture.js";
 
-const { request: requestType } = loadOtlpMessages();
+const { request: requestType } = loadOtlpMessages("traces");
 const [traceId, spanId] = ["5".repeat(32), "6".repeat(16)];
 
 /** A request as text, with the text of a value and of a start. */

@@ -167,7 +167,7 @@ describe("POST /v1/traces with hostile requests", () => {
       .set("Content-Encoding", "zstd")
       .send("x");
     expect(unknown.status).toBe(415);
-    await sendOtlp(account, Buffer.alloc(0), "application/x-protobuf", "gzip").expect(200);
+    await sendOtlp(account, Buffer.alloc(0), "application/x-protobuf", { encoding: "gzip" }).expect(200);
   });
 
   it.each(readFixture<{ name: string; input: object; expected_error: string | null }>("otlp-bad-requests.ndjson"))(

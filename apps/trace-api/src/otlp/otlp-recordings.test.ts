@@ -31,7 +31,7 @@ describe("POST /v1/traces with recorded requests", () => {
       .expect(200)
       .expect("Content-Type", "application/x-protobuf");
     expect(bytes.body).toHaveLength(0);
-    await sendOtlp(zipped, recording.protobuf, "application/x-protobuf", "gzip").expect(200);
+    await sendOtlp(zipped, recording.protobuf, "application/x-protobuf", { encoding: "gzip" }).expect(200);
     const read = [asJson, asProtobuf, zipped].map(async (account) =>
       [...(await readTraces(account, query)).values()].map(withoutIds),
     );

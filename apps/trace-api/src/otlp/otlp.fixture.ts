@@ -48,10 +48,20 @@ export function readRecordings(): Recording[] {
   }));
 }
 
-/** Sends bytes as a request of a form. */
-export function sendOtlp(account: TestAccount, body: Buffer, type: string, encoding?: "gzip"): request.Test {
+interface SendOptions {
+  encoding?: "gzip" | undefined;
+  path?: string;
+}
+
+/** Sends bytes as a request of a form, to `/v1/traces` unless told otherwise. */
+export function sendOtlp(
+  account: TestAccount,
+  body: Buffer,
+  type: string,
+  { encoding, path = "/v1/traces" }: SendOptions = {},
+): request.Test {
   const sent = encoding ? gzipSync(body) : body;
-  const test = account.post("/v1/traces").type(type).buffer(true).parse(readBytes);
+  const test = account.post(path).type(type).buffer(true).parse(readBytes);
   if (encoding) test.set("Content-Encoding", encoding);
   // A string or Buffer given to send() would be encoded by its type: the bytes are to go out as they are.
   return test.serialize(() => sent as unknown as string).send(sent);
@@ -59,6 +69,35 @@ export function sendOtlp(account: TestAccount, body: Buffer, type: string, encod
 
 export const sendJson = (account: TestAccount, json: string | object) =>
   sendOtlp(account, Buffer.from(typeof json === "string" ? json : JSON.stringify(json)), "application/json");
+
+type Attributes = Readonly<Record<string, unknown>>;
+
+/** A value as OTLP/JSON has it. */
+function anyValue(value: unknown): object {
+  if (typeof value === "string") return { stringValue: value };
+  if (typeof value === "boolean") return { boolValue: value };
+  if (typeof value === "number") return Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value };
+  if (Array.isArray(value)) return { arrayValue: { values: value.map(anyValue) } };
+  return { kvlistValue: { values: keyValues((value ?? {}) as Attributes) } };
+}
+
+export const keyValues = (attributes: Attributes) =>
+  Object.entries(attributes).map(([key, value]) => ({ key, value: anyValue(value) }));
+
+/** A log record as OTLP/JSON has it, with plain values. */
+export function logRecord({
+  attributes = {},
+  body,
+  ...members
+}: Attributes & { attributes?: Attributes; body?: unknown }) {
+  return { ...members, attributes: keyValues(attributes), ...(body !== undefined && { body: anyValue(body) }) };
+}
+
+export const logsOf = (logRecords: readonly object[]) => ({ resourceLogs: [{ scopeLogs: [{ logRecords }] }] });
+
+/** Sends log records as JSON. */
+export const sendLogs = (account: TestAccount, logRecords: readonly object[]) =>
+  sendOtlp(account, Buffer.from(JSON.stringify(logsOf(logRecords))), "application/json", { path: "/v1/logs" });
 
 export const sendProtobuf = (account: TestAccount, body: Buffer) => sendOtlp(account, body, "application/x-protobuf");
 

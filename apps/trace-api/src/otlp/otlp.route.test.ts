@@ -345,7 +345,7 @@ describe("POST /v1/traces", () => {
       expect(method.headers["allow"]).toBe("POST");
       expect(method.body).toMatchObject({ error: "Method not allowed" });
       await request(test.app).get("/v1/traces").expect(405);
-      await account.post("/v1/metrics", {}).expect(404);
+      await account.post("/v1/profiles", {}).expect(404);
     });
 
     it.each([
@@ -365,7 +365,7 @@ describe("POST /v1/traces", () => {
     it("holds the limit of a body against what comes out of gzip", async () => {
       const account = await test.makeAccount("pro");
       const bomb = Buffer.alloc(5 * 1_048_576);
-      const answer = await sendOtlp(account, bomb, "application/x-protobuf", "gzip").expect(413);
+      const answer = await sendOtlp(account, bomb, "application/x-protobuf", { encoding: "gzip" }).expect(413);
       expect(answer.headers["content-type"]).toBe("application/x-protobuf");
       await sendOtlp(account, bomb, "application/x-protobuf").expect(413);
     });

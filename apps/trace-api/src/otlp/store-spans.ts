@@ -8,10 +8,10 @@ import type { TraceCapacity } from "../spans/trace-capacity.js";
 import type { AlertQueue } from "../traces/alert-queue.js";
 import type { Sender } from "../usage/trace-quota.js";
 import { createOtlpSpanStore } from "./add-spans.query.js";
+import type { CompleteSpans } from "./complete-spans.query.js";
 import { createFindOrCreateTrace, type FindOrCreateTraceDeps, type RequestState } from "./find-or-create-trace.js";
 import {
   changesLabels,
-  createTraceFinder,
   type FoundTrace,
   maxTracesToFind,
   type StoredTrace,
@@ -29,7 +29,8 @@ import {
 } from "./trace-group.js";
 import { createTraceUpdater } from "./update-trace.query.js";
 
-export interface StoreSpansDeps extends Omit<FindOrCreateTraceDeps, "findTraces"> {
+export interface StoreSpansDeps extends FindOrCreateTraceDeps {
+  completeSpans: CompleteSpans;
   alerts: AlertQueue;
   capacity: TraceCapacity;
   clearFailure: ClearFailure;
@@ -62,13 +63,15 @@ const maxSpansPerBatch = 500;
 /** Attempts to store spans whose trace is deleted meanwhile. */
 const maxAttempts = 2;
 
+export type StoreSpans = (sender: Sender, spans: readonly MappedSpan[]) => Promise<StoreSpansResult>;
+
 /**
  * Stores the spans of requests: finds or creates their traces, adds the spans, and updates the traces from their root
  * spans. Each step is idempotent, so a client that repeats an interrupted request completes it.
  */
-export function createSpansStore(deps: StoreSpansDeps) {
-  const findTraces = createTraceFinder(deps);
-  const storeGroup = createGroupStore({ ...deps, findTraces });
+export function createSpansStore(deps: StoreSpansDeps): StoreSpans {
+  const { findTraces } = deps;
+  const storeGroup = createGroupStore(deps);
 
   /** Stores one by one, root spans first, the groups that may claim an agent, until the account may have no further agent. */
   async function storeClaims(
@@ -103,7 +106,7 @@ export function createSpansStore(deps: StoreSpansDeps) {
     }
   }
 
-  return async (sender: Sender, spans: readonly MappedSpan[]): Promise<StoreSpansResult> => {
+  return async (sender, spans) => {
     const refused = { agent_limit: 0, trace_limit: 0, span_limit: 0, context_limit: 0, byte_limit: 0 };
     const { accountId, month, plan } = sender;
     const agents =
@@ -121,7 +124,7 @@ export function createSpansStore(deps: StoreSpansDeps) {
 }
 
 /** Stores the spans of one trace. */
-function createGroupStore(deps: StoreSpansDeps & Pick<FindOrCreateTraceDeps, "findTraces">) {
+function createGroupStore(deps: StoreSpansDeps) {
   const findOrCreateTrace = createFindOrCreateTrace(deps);
   const addGroup = createGroupAdder(deps);
   const updateTrace = createTraceUpdater(deps);
@@ -137,9 +140,9 @@ function createGroupStore(deps: StoreSpansDeps & Pick<FindOrCreateTraceDeps, "fi
         return;
       }
       if (!(await addGroup(request, trace.stored.id, group.spans, refused))) continue;
-      if (group.spans.some(({ status }) => status === "error")) {
-        await deps.clearFailure({ accountId, traceId: trace.stored.id });
-      }
+      const stored = { accountId, traceId: trace.stored.id, otelTraceId: group.otelTraceId };
+      const isErrorNew = await deps.completeSpans(stored);
+      if (isErrorNew || group.spans.some(({ status }) => status === "error")) await deps.clearFailure(stored);
       if (!changesStored(trace.stored, group)) return;
       const alertId = canAlert(sender.plan, group.failedRoot?.status) ? deps.uuid() : null;
       const keepsAgent = request.agents !== undefined;

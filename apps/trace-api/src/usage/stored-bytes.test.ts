@@ -2,11 +2,12 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { plans } from "@waymark/plan";
 import { spanBody, type TestAccount, traceBody, useApp } from "../app.fixture.js";
+import { logRecord, logsOf } from "../otlp/otlp.fixture.js";
 
 // Longer than any test holds a lock.
 const test = useApp({ lockTimeoutMs: 9_000 });
 const limit = plans.free.bytesPerMonth;
-const tableNames = ["trace", "span", "score", "trace_context", "model_call", "idempotency_key"];
+const tableNames = ["trace", "span", "score", "trace_context", "model_call", "idempotency_key", "span_log"];
 
 const bytesOf = async (account: TestAccount) => (await account.get("/api/v1/usage").expect(200)).body.bytes;
 
@@ -79,6 +80,11 @@ const waysIn: Record<string, (account: TestAccount) => Promise<() => ReturnType<
     await account.post("/v1/traces", otlpBody(traceId, ["1"])).expect(200);
     let last = 1;
     return () => account.post("/v1/traces", otlpBody(traceId, [(++last).toString(16)]));
+  },
+  "POST /v1/logs": async (account) => {
+    const ids = { traceId: randomUUID().replaceAll("-", ""), spanId: "1111111111111111" };
+    let last = 100;
+    return () => account.post("/v1/logs", logsOf([logRecord({ ...ids, timeUnixNano: "1", body: `line ${++last}` })]));
   },
 };
 

@@ -119,6 +119,20 @@ describe("retention", () => {
     expect(deleted).toEqual([{ id: "02".repeat(16) }]);
   });
 
+  it("removes log records that have waited a day for their span, or completed it a day ago", async () => {
+    const { accountId } = await makeFailedTrace(database.pool, { plan: "pro" });
+    await database.pool.query(
+      `INSERT INTO span_log (account_id, otel_trace_id, span_id, id, nanos, place, name, has_content, event, bytes, is_used, since)
+       SELECT $1, decode(repeat('01', 16), 'hex'), decode(repeat('02', 8), 'hex'), gen_random_uuid(), 1, 1,
+         CASE WHEN hours < 24 THEN 'young' ELSE 'old' END, false, '{}', 300, is_used, now() - make_interval(hours => hours)
+       FROM unnest(ARRAY[23, 25]) AS hours, unnest(ARRAY[true, false]) AS is_used`,
+      [accountId],
+    );
+    await purge();
+    const { rows } = await database.pool.query("SELECT name FROM span_log WHERE account_id = $1", [accountId]);
+    expect(rows).toEqual([{ name: "young" }, { name: "young" }]);
+  });
+
   it("destroys salts after 48 hours and clears counters of requests whose minute is over", async () => {
     await database.pool.query(
       `INSERT INTO visitor_salt (day, salt, created_at) VALUES

@@ -188,6 +188,11 @@ const agedRows = {
       "WHERE deleted_at < $1 ORDER BY deleted_at LIMIT $2 FOR UPDATE SKIP LOCKED",
     ),
   },
+  /** A record waits so long for its span; one that completed it stays as long, for those that follow. By `span_log_since_idx`. */
+  spanLogs: {
+    keptMs: dayMs,
+    sql: removeBatchSql("span_log", "WHERE since < $1 ORDER BY since LIMIT $2 FOR UPDATE SKIP LOCKED"),
+  },
   /** By `session_expires_at_idx`. */
   sessions: { keptMs: 0, sql: removeBatchSql("session", "WHERE expires_at < $1 ORDER BY expires_at LIMIT $2") },
   /** Used or not, by `one_time_link_expires_at_idx`. */

@@ -79,6 +79,8 @@ export function namesOthersThing({ actor, victim }: Act, { ids }: Performed): bo
 /** Bodies that a schema does not tell; ids and marks are filled in later. Texts name the operation's path. */
 const recipes: Readonly<Record<string, () => unknown>> = {
   "trace-api POST /v1/traces": () => otlp(),
+  "trace-api POST /v1/logs": () => otlpLogs(),
+  "trace-api POST /v1/metrics": () => ({ resourceMetrics: [] }),
   "trace-api POST /mcp": () => toolCall(["list_traces", "get_trace", "list_agents", "list_failures", "get_usage"]),
   "analytics-api POST /mcp": () => toolCall(["list_sites", "get_stats", "get_events"]),
   "collector POST /api/event": () => ({
@@ -154,4 +156,15 @@ function otlp() {
   };
   const resource = { attributes: [attribute("service.name", "{{mark:0}}")] };
   return { resourceSpans: [{ resource, scopeSpans: [{ spans: [span] }] }] };
+}
+
+function otlpLogs() {
+  const record = {
+    traceId: randomBytes(16).toString("hex"),
+    spanId: randomBytes(8).toString("hex"),
+    timeUnixNano: `${Date.now()}000000`,
+    eventName: "gen_ai.user.message",
+    body: { stringValue: "{{mark:2}}" },
+  };
+  return { resourceLogs: [{ scopeLogs: [{ logRecords: [record] }] }] };
 }

@@ -21,6 +21,8 @@ export const routes: Readonly<Record<string, string>> = {
   "trace-api GET /api/v1/usage": "works",
   "trace-api GET /api/v1/usage/models": "works",
   "trace-api POST /v1/traces": "works",
+  "trace-api POST /v1/logs": "works",
+  "trace-api POST /v1/metrics": "works",
   "trace-api POST /mcp": "works",
   "trace-api GET /health": "works",
   "trace-api GET /ready": "works",

@@ -10,7 +10,7 @@ import {
   type Source,
   type StringFormat,
 } from "./conventions.js";
-import type { OtlpSpan, SpanEvent } from "./read-json.js";
+import type { LogRecord, OtlpSpan, SpanEvent } from "./read-json.js";
 import type { AnyValue, KeyValue } from "./request.js";
 
 /** A span's input and output as JSON text, and its other attributes and events. */
@@ -139,7 +139,7 @@ function readEvents(content: Content): void {
   const isBare: Record<Direction, boolean> = { input: true, output: true };
   content.events = content.events.filter((event) => {
     const source = eventSources.get(event.name);
-    const json = source && content[source.direction] === null ? contentOfEvent(event, source) : undefined;
+    const json = source && content[source.direction] === null ? contentOfEvent(event.attributes, source) : undefined;
     if (!source || json === undefined) return true;
     said[source.direction].push(json);
     isBare[source.direction] &&= source.attribute !== undefined;
@@ -152,14 +152,41 @@ function readEvents(content: Content): void {
   }
 }
 
-function contentOfEvent(event: SpanEvent, { attribute, role }: EventSource): string | undefined {
+function contentOfEvent(said: readonly KeyValue[], { attribute, role }: EventSource): string | undefined {
   if (attribute !== undefined) {
-    const found = event.attributes.find(({ key }) => key === attribute);
+    const found = said.find(({ key }) => key === attribute);
     return found && jsonOfContent(found.value);
   }
-  const members = event.attributes.map(({ key, value }) => `${JSON.stringify(key)}:${jsonOfContent(value)}`);
-  if (role !== undefined && !event.attributes.some(({ key }) => key === "role")) members.unshift(`"role":"${role}"`);
+  const members = said.map(({ key, value }) => `${JSON.stringify(key)}:${jsonOfContent(value)}`);
+  if (role !== undefined && !said.some(({ key }) => key === "role")) members.unshift(`"role":"${role}"`);
   return `{${members.join(",")}}`;
+}
+
+/** A log record's input or output as JSON text, and the attributes and the body that are left. */
+export interface LogContent {
+  input: string | null;
+  output: string | null;
+  attributes: readonly KeyValue[];
+  body: AnyValue | null;
+}
+
+/** Finds the contents of an event sent as a log record: in its body, the members of which are as attributes, else in these. */
+export function findLogContent(name: string, { attributes, body }: LogRecord): LogContent {
+  const whole: LogContent = { input: null, output: null, attributes, body };
+  const members = body?.value === "kvlistValue" ? body.kvlistValue.values : [];
+  if (name === detailsEvent) {
+    const details = new Candidates([...attributes, ...members]);
+    const [input, output] = [details.find("input"), details.find("output")];
+    return { input, output, attributes: details.rest, body: members.length > 0 ? null : body };
+  }
+  const source = eventSources.get(name);
+  if (!source) return whole;
+  const isBare = !body?.value;
+  const said = isBare ? attributes : members.length > 0 ? members : [{ key: "content", value: body }];
+  const json = contentOfEvent(said, source);
+  return json === undefined
+    ? whole
+    : { ...whole, [source.direction]: json, attributes: isBare ? [] : attributes, body: null };
 }
 
 /** Labels of a span or resource; absent ones are left out. */

@@ -33,7 +33,7 @@ function map({ attributes = {}, events = [], status }: Said) {
     status,
   };
   const resource = { attributes: keyValues({ "service.name": "shop" }) };
-  const read = readJson({ resourceSpans: [{ resource, scopeSpans: [{ spans: [span] }] }] }).next();
+  const read = readJson("traces", { resourceSpans: [{ resource, scopeSpans: [{ spans: [span] }] }] }).next();
   const [mapped] = read.done ? (mapRequest(read.value.request).next().value?.spans ?? []) : [];
   if (!mapped) throw new Error("the span is valid");
   const parse = (json: Buffer | null) => json && JSON.parse(json.toString());

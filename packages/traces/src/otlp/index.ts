@@ -1,5 +1,14 @@
 export { type SomeLabels, sortedTags } from "./content.js";
 export {
+  type Completion,
+  completionOf,
+  type StoredLog,
+  usageOfLogs,
+  usageOfStored,
+  withLogs,
+} from "./complete-span.js";
+export { hasContent, type MappedLog, type MappedLogs, mapLogs } from "./map-logs.js";
+export {
   type Context,
   type MappedRequest,
   type MappedSpan,
@@ -14,8 +23,9 @@ export {
   type OtlpMessages,
   type PartialSuccess,
   readProtobuf,
+  rejectedName,
   writeStatus,
   writeSuccess,
 } from "./protobuf.js";
-export { quoteNumbers, readJson, type TraceRequest } from "./read-json.js";
+export { metricKinds, quoteNumbers, type Requests, readJson, type Signal } from "./read-json.js";
 export { MalformedRequest } from "./request.js";

@@ -228,8 +228,10 @@ function errorOf({ status, attributes: all, events }: OtlpSpan): string | null {
   const message = (status?.code === statusError && status.message) || findText(all, langfuseFailure.message);
   if (message) return storableText(message);
   const exception = events.findLast(({ name }) => name === "exception");
-  if (!exception) return null;
-  const { attributes } = exception;
+  return exception ? exceptionError(exception.attributes) : null;
+}
+
+export function exceptionError(attributes: readonly KeyValue[]): string | null {
   return storableText(findText(attributes, "exception.message") || findText(attributes, "exception.type")) || null;
 }
 
@@ -277,12 +279,12 @@ function findText(attributes: readonly KeyValue[], name: string): string {
   return textOfValue(attributes.find(({ key }) => key === name)?.value) ?? "";
 }
 
-function isZero(bytes: Uint8Array): boolean {
+export function isZero(bytes: Uint8Array): boolean {
   return bytes.every((byte) => byte === 0);
 }
 
 /** protobufjs decodes an absent id as an empty array, not as a Uint8Array. */
-function hex(bytes: Uint8Array): string {
+export function hex(bytes: Uint8Array): string {
   if (bytes.length === 0) return "";
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("hex");
 }
@@ -321,10 +323,10 @@ export function timeOfNanos({ low, high }: Unsigned64): string {
 }
 
 /** Zero is OTLP's default for an absent time. */
-function isUnset({ low, high }: Unsigned64): boolean {
+export function isUnset({ low, high }: Unsigned64): boolean {
   return low === 0 && high === 0;
 }
 
-function isTime({ high }: Unsigned64): boolean {
+export function isTime({ high }: Unsigned64): boolean {
   return !Number.isNaN(high);
 }

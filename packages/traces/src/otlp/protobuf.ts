@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import protobuf from "protobufjs/light.js";
-import type { TraceRequest } from "./read-json.js";
+import type { Requests, Signal } from "./read-json.js";
 import { MalformedRequest, maxValueDepth } from "./request.js";
 
-const definitions = new URL("../../assets/otlp-trace.json", import.meta.url);
+const definitions = new URL("../../assets/otlp.json", import.meta.url);
 
 /** Messages around an attribute's value (request, resource, scope, span, event, attribute), rounded up. */
 const outerDepth = 10;
@@ -15,18 +15,31 @@ const messagesPerLevel = 3;
  */
 const maxItems = 400_000;
 
-export interface OtlpMessages {
+/** The request and the answer of a signal. */
+export interface OtlpMessages<Of extends Signal> {
+  readonly signal: Of;
   readonly request: protobuf.Type;
   readonly response: protobuf.Type;
 }
 
-/** Loads the official definitions and compiles their decoders. */
-export function loadOtlpMessages(): OtlpMessages {
+/** The parts of each signal's names, and the member that counts what was refused. */
+const signals = {
+  traces: { package: "trace", message: "Trace", rejected: "rejectedSpans" },
+  logs: { package: "logs", message: "Logs", rejected: "rejectedLogRecords" },
+  metrics: { package: "metrics", message: "Metrics", rejected: "rejectedDataPoints" },
+} as const satisfies Record<Signal, { package: string; message: string; rejected: string }>;
+
+export const rejectedName = <Of extends Signal>(signal: Of) => signals[signal].rejected;
+
+/** Loads the official definitions and compiles a signal's decoders. */
+export function loadOtlpMessages<Of extends Signal>(signal: Of): OtlpMessages<Of> {
   const root = protobuf.Root.fromJSON(JSON.parse(readFileSync(definitions, "utf8")));
-  const service = root.lookup("opentelemetry.proto.collector.trace.v1") as protobuf.Namespace;
+  const { package: name, message } = signals[signal];
+  const service = root.lookup(`opentelemetry.proto.collector.${name}.v1`) as protobuf.Namespace;
   return {
-    request: service.lookupType("ExportTraceServiceRequest"),
-    response: service.lookupType("ExportTraceServiceResponse"),
+    signal,
+    request: service.lookupType(`Export${message}ServiceRequest`),
+    response: service.lookupType(`Export${message}ServiceResponse`),
   };
 }
 
@@ -44,21 +57,21 @@ class BoundedReader extends protobuf.BufferReader {
  * Reads OTLP in protobuf.
  * @throws MalformedRequest where the body is no such message, nests too deeply, or has too many items or invalid UTF-8
  */
-export function readProtobuf({ request }: OtlpMessages, body: Buffer): TraceRequest {
+export function readProtobuf<Of extends Signal>({ request }: OtlpMessages<Of>, body: Buffer): Requests[Of] {
   protobuf.Reader.recursionLimit = maxValueDepth * messagesPerLevel + outerDepth;
   try {
-    return request.decode(new BoundedReader(body)) as unknown as TraceRequest;
+    return request.decode(new BoundedReader(body)) as unknown as Requests[Of];
   } catch (error) {
-    throw new MalformedRequest("The body is not an ExportTraceServiceRequest in protobuf", { cause: error });
+    throw new MalformedRequest(`The body is not an ${request.name} in protobuf`, { cause: error });
   }
 }
 
 /** The media types of OTLP's two encodings (OTLP specification, "OTLP/HTTP"). */
 export type OtlpEncoding = "application/x-protobuf" | "application/json";
 
-/** Reports spans of a request that were refused while others were stored. */
+/** Reports spans, log records or data points of a request that were refused while others were stored. */
 export interface PartialSuccess {
-  rejectedSpans: number;
+  rejected: number;
   errorMessage: string;
 }
 
@@ -67,12 +80,18 @@ const status = new protobuf.Type("Status")
   .add(new protobuf.Field("code", 1, "int32"))
   .add(new protobuf.Field("message", 2, "string"));
 
-/** The body of a success: empty unless spans were refused (OTLP specification, "Partial Success"). */
-export function writeSuccess({ response }: OtlpMessages, encoding: OtlpEncoding, partial?: PartialSuccess): Buffer {
+/** The body of a success: empty unless something was refused (OTLP specification, "Partial Success"). */
+export function writeSuccess(
+  { signal, response }: OtlpMessages<Signal>,
+  encoding: OtlpEncoding,
+  partial?: PartialSuccess,
+): Buffer {
   if (!partial) return Buffer.from(encoding === "application/json" ? "{}" : "");
-  const { rejectedSpans, errorMessage } = partial;
-  if (encoding === "application/x-protobuf") return Buffer.from(response.encode({ partialSuccess: partial }).finish());
-  return Buffer.from(JSON.stringify({ partialSuccess: { rejectedSpans: String(rejectedSpans), errorMessage } }));
+  const { rejected, errorMessage } = partial;
+  const name = rejectedName(signal);
+  if (encoding === "application/json")
+    return Buffer.from(JSON.stringify({ partialSuccess: { [name]: String(rejected), errorMessage } }));
+  return Buffer.from(response.encode({ partialSuccess: { [name]: rejected, errorMessage } }).finish());
 }
 
 /**

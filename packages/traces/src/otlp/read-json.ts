@@ -39,13 +39,34 @@ export interface TraceRequest {
     readonly scopeSpans: readonly { readonly scope: Scope | null; readonly spans: readonly OtlpSpan[] }[];
   }[];
 }
+/** The same of `logs/v1/logs.proto`. */
+export interface LogsRequest {
+  readonly resourceLogs: readonly {
+    readonly resource: ReturnType<typeof readResource>;
+    readonly scopeLogs: readonly { readonly scope: Scope | null; readonly logRecords: readonly LogRecord[] }[];
+  }[];
+}
+/** The data points of `metrics/v1/metrics.proto`, to count them. */
+interface MetricsRequest {
+  readonly resourceMetrics: readonly {
+    readonly scopeMetrics: readonly { readonly metrics: readonly ReturnType<typeof readMetric>[] }[];
+  }[];
+}
+/** The requests by signal. */
+export interface Requests {
+  traces: TraceRequest;
+  logs: LogsRequest;
+  metrics: MetricsRequest;
+}
+export type Signal = keyof Requests;
+export type LogRecord = ReturnType<typeof readLogRecord>;
 export type Scope = NonNullable<ReturnType<typeof readScope>>;
 export type OtlpSpan = ReturnType<typeof readSpan>;
 export type SpanEvent = ReturnType<typeof readEvent>;
 export type SpanLink = ReturnType<typeof readLink>;
 
-interface ReadRequest {
-  request: TraceRequest;
+interface ReadRequest<Of extends Signal> {
+  request: Requests[Of];
   /** Members of the objects that were read. With fewer than in the text some are unknown objects', or repeated. */
   members: number;
   /** False where a number was beyond 2^53, and the parser may have rounded it; {@link quoteNumbers} keeps it. */
@@ -54,6 +75,23 @@ interface ReadRequest {
 
 export const spanKinds = ["UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER"] as const;
 const statusCodes = ["UNSET", "OK", "ERROR"] as const;
+const severities = [
+  "UNSPECIFIED",
+  ...["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"].flatMap((level) => [
+    level,
+    `${level}2`,
+    `${level}3`,
+    `${level}4`,
+  ]),
+];
+export const metricKinds = ["gauge", "sum", "histogram", "exponentialHistogram", "summary"] as const;
+
+/** The lists of each signal's request, in each other, and what reads a member of the innermost. */
+const levels = {
+  traces: { resources: "resourceSpans", scopes: "scopeSpans", items: "spans", read: readSpan },
+  logs: { resources: "resourceLogs", scopes: "scopeLogs", items: "logRecords", read: readLogRecord },
+  metrics: { resources: "resourceMetrics", scopes: "scopeMetrics", items: "metrics", read: readMetric },
+} as const satisfies Record<Signal, object>;
 
 /**
  * Reads OTLP/JSON (OTLP specification, "JSON Protobuf Encoding"): names in lowerCamelCase, ids in hexadecimal of any case,
@@ -62,7 +100,7 @@ const statusCodes = ["UNSET", "OK", "ERROR"] as const;
  * @returns a generator that yields between steps
  * @throws MalformedRequest where a member has the wrong type, values nest too deeply, or lists have too many members
  */
-export function* readJson(body: unknown): Generator<void, ReadRequest> {
+export function* readJson<Of extends Signal>(signal: Of, body: unknown): Generator<void, ReadRequest<Of>> {
   const own: Seen = { listed: 0, members: 0, isExact: true };
   seen = own;
   let nextStep = membersPerStep;
@@ -72,28 +110,30 @@ export function* readJson(body: unknown): Generator<void, ReadRequest> {
     yield;
     seen = own;
   }
-  const resourceSpans = [];
-  for (const eachResource of membersOf(object(body, "The body"), "resourceSpans")) {
-    const scopeSpans = [];
-    for (const eachScope of membersOf(eachResource, "scopeSpans")) {
-      const spans = [];
-      for (const span of membersOf(eachScope, "spans")) {
-        spans.push(readSpan(span));
+  const { resources, scopes, items, read } = levels[signal];
+  const resourcesRead = [];
+  for (const eachResource of membersOf(object(body, "The body"), resources)) {
+    const scopesRead = [];
+    for (const eachScope of membersOf(eachResource, scopes)) {
+      const itemsRead = [];
+      for (const item of membersOf(eachScope, items)) {
+        itemsRead.push(read(item));
         yield* pause();
       }
-      scopeSpans.push({ scope: readScope(eachScope), spans });
+      scopesRead.push({ scope: readScope(eachScope), [items]: itemsRead });
       yield* pause();
     }
-    resourceSpans.push({ resource: readResource(eachResource), scopeSpans });
+    resourcesRead.push({ resource: readResource(eachResource), [scopes]: scopesRead });
     yield* pause();
   }
-  return { request: { resourceSpans }, members: own.members, isExact: own.isExact };
+  const request = { [resources]: resourcesRead } as unknown as Requests[Of];
+  return { request, members: own.members, isExact: own.isExact };
 }
 
 /** A valid JSON text with its long 64-bit numbers as strings, for {@link readJson}. A string has no bare quotes to match. */
 export function quoteNumbers(json: string): string {
   return json.replace(
-    /"(intValue|startTimeUnixNano|endTimeUnixNano|timeUnixNano)"(\s*:\s*)(-?\d[\d.eE+-]{11,})/g,
+    /"(intValue|startTimeUnixNano|endTimeUnixNano|timeUnixNano|observedTimeUnixNano)"(\s*:\s*)(-?\d[\d.eE+-]{11,})/g,
     '"$1"$2"$3"',
   );
 }
@@ -127,6 +167,28 @@ function readSpan(json: JsonObject) {
     droppedLinksCount: count(json, "droppedLinksCount"),
     status: absent(status) ? null : readStatus(object(status, "status")),
   };
+}
+
+function readLogRecord(json: JsonObject) {
+  const { body } = json;
+  return {
+    traceId: id(json, "traceId"),
+    spanId: id(json, "spanId"),
+    timeUnixNano: unsigned64(json["timeUnixNano"]),
+    observedTimeUnixNano: unsigned64(json["observedTimeUnixNano"]),
+    severityNumber: enumeration(json, "severityNumber", "SEVERITY_NUMBER_", severities),
+    severityText: text(json, "severityText"),
+    eventName: text(json, "eventName"),
+    body: absent(body) ? null : readAnyValue(object(body, "body"), 0),
+    attributes: attributes(json),
+  };
+}
+
+function readMetric(json: JsonObject) {
+  const metric: Partial<Record<(typeof metricKinds)[number], { dataPoints: readonly unknown[] }>> = {};
+  for (const kind of metricKinds)
+    if (!absent(json[kind])) metric[kind] = { dataPoints: list(object(json[kind], kind), "dataPoints", () => null) };
+  return metric;
 }
 
 function readStatus(json: JsonObject) {

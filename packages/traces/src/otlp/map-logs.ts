@@ -1,0 +1,127 @@
+import { createHash } from "node:crypto";
+import { formatUuid } from "@waymark/database";
+import { jsonOfAttributes, jsonOfValue, storableText, textOfValue } from "./any-value.js";
+import { findLogContent } from "./content.js";
+import { detailsEvent, eventSources } from "./conventions.js";
+import { exceptionError, hex, isTime, isUnset, isZero, maxAttributesBytes, timeOfNanos } from "./map-request.js";
+import type { LogRecord, LogsRequest } from "./read-json.js";
+import type { Unsigned64 } from "./request.js";
+
+/** A log record for the span that it names. Its texts are JSON but for `name` and `error`. */
+export interface MappedLog {
+  /** OpenTelemetry's ids, in lower-case hexadecimal. */
+  traceId: string;
+  spanId: string;
+  /** A UUID from the record's content: the same record has the same one. */
+  id: string;
+  /** Nanoseconds since 1970 in decimal, 0 without a time; then `place`, that in the request, orders the records of a span. */
+  nanos: string;
+  place: number;
+  name: string;
+  /** What the span keeps of it: an object like an event's, without the contents below. */
+  event: Buffer;
+  input: Buffer | null;
+  output: Buffer | null;
+  error: string | null;
+}
+
+/** A mapped request: its records, and the number of others by reason, a sentence without its full stop. */
+export interface MappedLogs {
+  logs: MappedLog[];
+  refused: ReadonlyMap<string, number>;
+}
+
+const maxNameLength = 1_000;
+/** Bounds the memory of a request. 4 MiB hold as many records of 140 bytes. */
+const maxLogs = 30_000;
+/** Mapping them takes a few milliseconds. */
+const logsPerStep = 500;
+/** The name of a record that has none: a line of an ordinary log. */
+const namelessLog = "log";
+/** The last nanosecond that 63 bits hold, in the year 2262. */
+const maxNanos = (1n << 63n) - 1n;
+
+const problems = {
+  logs: `a request must not have more than ${maxLogs} log records`,
+  span: "a log record is kept with its span, and must name it by trace_id and span_id",
+  time: "time_unix_nano and observed_time_unix_nano must be whole numbers of 64 bits before the year 2262",
+  size: `a log record must not take more than ${maxAttributesBytes} bytes as JSON`,
+} as const;
+
+/**
+ * Maps a request's log records, and counts those that cannot be kept.
+ * @returns a generator that yields between steps, so that the caller can let other work run, and returns the result
+ */
+export function* mapLogs({ resourceLogs }: LogsRequest): Generator<void, MappedLogs> {
+  const logs: MappedLog[] = [];
+  const refused = new Map<string, number>();
+  let place = 0;
+  for (const record of resourceLogs.flatMap(({ scopeLogs }) => scopeLogs.flatMap(({ logRecords }) => logRecords))) {
+    if (++place % logsPerStep === 0) yield;
+    const mapped = place > maxLogs ? problems.logs : mapLog(record, place);
+    if (typeof mapped !== "string") logs.push(mapped);
+    else refused.set(mapped, (refused.get(mapped) ?? 0) + 1);
+  }
+  return { logs, refused };
+}
+
+/** The record, or the reason why it cannot be kept. */
+function mapLog(record: LogRecord, place: number): MappedLog | string {
+  const { traceId, spanId, timeUnixNano, observedTimeUnixNano } = record;
+  if (traceId.length !== 16 || isZero(traceId) || spanId.length !== 8 || isZero(spanId)) return problems.span;
+  if (!isTime(timeUnixNano) || !isTime(observedTimeUnixNano)) return problems.time;
+  const time = isUnset(timeUnixNano) ? observedTimeUnixNano : timeUnixNano;
+  const nanos = nanosOf(time);
+  if (nanos > maxNanos) return problems.time;
+  const name = nameOf(record);
+  const { input, output, attributes, body } = findLogContent(name, record);
+  const event = Buffer.from(jsonOfLog(record, { name, time, attributes: jsonOfAttributes(attributes), body }));
+  const texts = [event, bytesOf(input), bytesOf(output)] as const;
+  const error = name === "exception" ? exceptionError(record.attributes) : null;
+  if (texts.reduce((sum, text) => sum + (text?.length ?? 0), 0) > maxAttributesBytes) return problems.size;
+  const hash = createHash("sha256").update(String(nanos));
+  for (const text of texts) hash.update("\0").update(text ?? "");
+  return {
+    traceId: hex(traceId),
+    spanId: hex(spanId),
+    id: formatUuid(hash.digest()),
+    nanos: String(nanos),
+    place,
+    name,
+    event,
+    input: texts[1],
+    output: texts[2],
+    error,
+  };
+}
+
+const bytesOf = (json: string | null) => (json === null ? null : Buffer.from(json));
+
+/** An event's name has a field of its own since OTLP 1.6, and was an attribute before. */
+function nameOf({ eventName, attributes }: LogRecord): string {
+  const named = eventName || textOfValue(attributes.find(({ key }) => key === "event.name")?.value);
+  return storableText(named ?? "", maxNameLength) || namelessLog;
+}
+
+interface LogParts {
+  name: string;
+  time: Unsigned64;
+  attributes: string;
+  body: LogRecord["body"];
+}
+
+function jsonOfLog({ severityText }: LogRecord, { name, time, attributes, body }: LogParts): string {
+  const at = isUnset(time) ? "null" : `"${timeOfNanos(time)}"`;
+  const severity = severityText === "" ? "" : `,"severity":${JSON.stringify(severityText)}`;
+  const text = body ? `,"body":${jsonOfValue(body)}` : "";
+  return `{"name":${JSON.stringify(name)},"time":${at}${severity},"attributes":${attributes}${text}}`;
+}
+
+function nanosOf({ low, high }: Unsigned64): bigint {
+  return (BigInt(high >>> 0) << 32n) | BigInt(low >>> 0);
+}
+
+/** Whether a record of this name has contents of a model call. Others wait in a share of their own. */
+export function hasContent(name: string): boolean {
+  return name === detailsEvent || eventSources.has(name) || name === "exception";
+}
