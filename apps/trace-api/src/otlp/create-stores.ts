@@ -1,6 +1,7 @@
 import { createSpanCompleter } from "./complete-spans.query.js";
 import { createTraceFinder } from "./find-traces.query.js";
 import { createLogsStore, type StoreLogsDeps } from "./store-logs.js";
+import { createRunsStore } from "./store-runs.js";
 import { createSpansStore, type StoreSpansDeps } from "./store-spans.js";
 
 type Shared = "findTraces" | "completeSpans";
@@ -10,5 +11,6 @@ type StoresDeps = Omit<StoreSpansDeps, Shared | "countAccepted"> &
 /** Makes what stores spans and log records: each completes spans with what the other has stored. */
 export function createStores(deps: StoresDeps) {
   const own = { ...deps, findTraces: createTraceFinder(deps), completeSpans: createSpanCompleter(deps) };
-  return { storeSpans: createSpansStore(own), storeLogs: createLogsStore(own) };
+  const storeSpans = createSpansStore(own);
+  return { storeSpans, storeLogs: createLogsStore(own), storeRuns: createRunsStore({ ...own, storeSpans }) };
 }

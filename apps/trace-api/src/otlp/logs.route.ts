@@ -1,13 +1,27 @@
-import { route } from "@waymark/service/http";
-import { loadOtlpMessages, type MappedLogs, mapLogs, type PartialSuccess, writeSuccess } from "@waymark/traces/otlp";
+import { inSteps, route } from "@waymark/service/http";
+import {
+  codexStarts,
+  loadOtlpMessages,
+  type MappedLogs,
+  mapLogs,
+  type PartialSuccess,
+  type Requests,
+  writeSuccess,
+} from "@waymark/traces/otlp";
+import type pg from "pg";
 import type { ByteReserve } from "../usage/byte-reserve.js";
 import { byteHeaders, byteLimitError, senderOf, type TraceQuota } from "../usage/trace-quota.js";
 import { maxLogsPerSpan, maxWaitingLogs } from "./add-logs.query.js";
+import { findPrompts } from "./extend-runs.query.js";
 import { answersOf, bodyOf, readOtlp, sendOtlpError } from "./otlp-http.js";
+import { type Refusals, spanRefusals } from "./span-refusals.js";
 import type { StoreLogs, StoreLogsResult } from "./store-logs.js";
+import type { StoreSpans } from "./store-spans.js";
 
 interface LogsDeps {
+  pool: pg.Pool;
   storeLogs: StoreLogs;
+  storeRuns: StoreSpans;
   reserve: Pick<ByteReserve, "ahead">;
   now(): Date;
 }
@@ -43,7 +57,7 @@ export function logsRoute(deps: LogsDeps) {
     operationId: "exportLogs",
     summary: "Complete spans from log records of an OpenTelemetry exporter (OTLP over HTTP)",
     description:
-      "Takes an `ExportLogsServiceRequest` in protobuf or JSON, also in gzip, and answers in the same encoding. A record completes the span that it names, whichever of the two comes first: events of generative AI become its `input` and `output`, `exception` the `error` of a failed span, and all others stay in its `otel.logs`. A record waits a day for its span. Repeated records change nothing; those of a deleted trace are dropped. Errors are `google.rpc.Status`.",
+      "Takes an `ExportLogsServiceRequest` in protobuf or JSON, also in gzip, and answers in the same encoding. A record completes the span that it names, whichever of the two comes first: events of generative AI become its `input` and `output`, `exception` the `error` of a failed span, and all others stay in its `otel.logs`. A record waits a day for its span. Events of Claude Code and Codex without spans become runs: a trace for each prompt, a span for each request and tool. Repeated records change nothing; those of a deleted trace are dropped. Errors are `google.rpc.Status`.",
     lenientQuery: [],
     body: bodyOf("resourceLogs", requestExample),
     answers: answersOf("logs", "log record", {
@@ -52,27 +66,40 @@ export function logsRoute(deps: LogsDeps) {
     }),
     sendError: sendOtlpError,
     async handle({ body, response }) {
-      const mapped = await readOtlp(messages, body, mapLogs);
+      const request = await readOtlp(messages, body, asItIs);
       const sender = senderOf(response, deps.now());
+      const earlier = await findPrompts(deps.pool, sender.accountId, codexStarts(request));
+      const mapped = await inSteps(mapLogs(request, earlier));
+      const runs = await deps.storeRuns(sender, mapped.spans);
       const stored = await deps.storeLogs(sender, mapped.logs);
-      const quota = { ...sender, used: 0 };
+      const quota = { ...sender, used: runs.used ?? 0 };
       return {
         status: 200,
         headers: byteHeaders(quota, stored, deps.reserve.ahead(sender.accountId)),
         contentType: body.mediaType,
-        body: writeSuccess(messages, body.mediaType, partialSuccessOf(mapped, stored, quota)),
+        body: writeSuccess(
+          messages,
+          body.mediaType,
+          partialSuccessOf(mapped, stored, spanRefusals(runs, quota), quota),
+        ),
       };
     },
   });
 }
 
+// biome-ignore lint/correctness/useYield: a request is read in one step
+function* asItIs(request: Requests["logs"]): Generator<void, Requests["logs"]> {
+  return request;
+}
+
 /**
- * Counts and explains a request's refused records.
+ * Counts and explains a request's refused records, and the refused spans of agents' events.
  * @throws AppError 429 where the month's bytes refused all of them
  */
 function partialSuccessOf(
   { logs, refused: unfit }: MappedLogs,
   { refused, usedBytes = 0 }: StoreLogsResult,
+  runs: Refusals,
   quota: TraceQuota,
 ): PartialSuccess | undefined {
   const { span_logs, waiting_logs, byte_limit } = refused;
@@ -87,7 +114,9 @@ function partialSuccessOf(
       `${waiting_logs} while ${maxWaitingLogs.records} log records or ${maxWaitingLogs.bytes} bytes wait for spans`,
     );
   if (byte_limit > 0) reasons.unshift(`${byte_limit} over the limit of ${quota.plan.bytesPerMonth} bytes a month`);
+  reasons.push(...runs.reasons);
   if (reasons.length === 0) return undefined;
-  const rejected = span_logs + waiting_logs + byte_limit + [...unfit.values()].reduce((sum, count) => sum + count, 0);
+  const unfitCount = [...unfit.values()].reduce((sum, count) => sum + count, 0);
+  const rejected = span_logs + waiting_logs + byte_limit + runs.count + unfitCount;
   return { rejected, errorMessage: `Log records were refused: ${reasons.join("; ")}` };
 }

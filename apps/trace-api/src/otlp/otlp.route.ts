@@ -1,5 +1,4 @@
 import { validationError } from "@waymark/errors";
-import { upgradePath } from "@waymark/plan";
 import { route } from "@waymark/service/http";
 import {
   loadOtlpMessages,
@@ -8,7 +7,7 @@ import {
   type PartialSuccess,
   writeSuccess,
 } from "@waymark/traces/otlp";
-import { maxSpansPerTrace, traceFull } from "../spans/trace-capacity.js";
+import { traceFull } from "../spans/trace-capacity.js";
 import type { ByteReserve } from "../usage/byte-reserve.js";
 import {
   agentLimitError,
@@ -19,8 +18,8 @@ import {
   type TraceQuota,
   traceLimitError,
 } from "../usage/trace-quota.js";
-import { maxContextsPerTrace } from "./add-spans.query.js";
 import { answersOf, bodyOf, failure, readOtlp, sendOtlpError } from "./otlp-http.js";
+import { contextProblem, spanRefusals } from "./span-refusals.js";
 import type { StoreSpans, StoreSpansResult } from "./store-spans.js";
 
 interface OtlpDeps {
@@ -103,35 +102,18 @@ function partialSuccessOf(
   if (invalid > 0 && spans.length === 0) {
     throw validationError({ body: `No span is valid: ${[...unfit.keys()].join("; ")}` });
   }
-  if (refused.context_limit > 0) {
-    const problem = `a trace must not have more than ${maxContextsPerTrace} resources and scopes`;
-    if (refused.context_limit === spans.length) throw validationError({ body: `No span is valid: ${problem}` });
-    reasons.unshift(`${refused.context_limit} invalid: ${problem}`);
-  }
-  if (refused.span_limit > 0) {
-    if (refused.span_limit === spans.length) throw traceFull();
-    reasons.unshift(`${refused.span_limit} of traces that have ${maxSpansPerTrace} spans already`);
-  }
-  const overPlan = refused.agent_limit + refused.trace_limit + refused.byte_limit;
-  if (overPlan > 0 && overPlan === spans.length) {
+  const { count, reasons: over } = spanRefusals({ refused }, quota);
+  if (count > 0 && count === spans.length) {
+    if (refused.context_limit === count) throw validationError({ body: `No span is valid: ${contextProblem}` });
+    if (refused.span_limit === count) throw traceFull();
     if (refused.trace_limit > 0) throw traceLimitError(quota);
-    throw refused.byte_limit > 0 ? byteLimitError(quota, usedBytes) : agentLimitError(quota);
+    if (refused.byte_limit > 0) throw byteLimitError(quota, usedBytes);
+    if (refused.agent_limit > 0) throw agentLimitError(quota);
   }
-  if (refused.agent_limit > 0) {
-    reasons.unshift(
-      `${refused.agent_limit} of further agents: Free plan limited to 1 agent; upgrade at ${upgradePath}`,
-    );
-  }
-  if (refused.trace_limit > 0) {
-    const limit = `the limit of ${quota.plan.tracesPerMonth} traces a month`;
-    reasons.unshift(`${refused.trace_limit} over ${limit}; upgrade at ${upgradePath}`);
-  }
-  if (refused.byte_limit > 0) {
-    reasons.unshift(`${refused.byte_limit} over the limit of ${quota.plan.bytesPerMonth} bytes a month`);
-  }
+  reasons.unshift(...over);
   if (reasons.length === 0) return undefined;
   const errorMessage = `Spans were refused: ${reasons.join("; ")}`;
-  return { rejected: overPlan + refused.span_limit + refused.context_limit + invalid, errorMessage };
+  return { rejected: count + invalid, errorMessage };
 }
 
 const answers = {

@@ -10,12 +10,7 @@ import type { Sender } from "../usage/trace-quota.js";
 import { createOtlpSpanStore } from "./add-spans.query.js";
 import type { CompleteSpans } from "./complete-spans.query.js";
 import { createFindOrCreateTrace, type FindOrCreateTraceDeps, type RequestState } from "./find-or-create-trace.js";
-import {
-  changesLabels,
-  type FoundTrace,
-  maxTracesToFind,
-  type StoredTrace,
-} from "./find-traces.query.js";
+import { changesLabels, type FoundTrace, maxTracesToFind, type StoredTrace } from "./find-traces.query.js";
 import {
   changesTrace,
   failsTrace,

@@ -159,7 +159,40 @@ export const conventions: readonly Convention[] = [
       cost: ["gen_ai.usage.cost", "gen_ai.usage.total_cost", "operation.cost"],
     },
   },
+  {
+    name: "Claude Code",
+    origin: "https://code.claude.com/docs/en/monitoring-usage#traces-beta",
+    input: [
+      { attributes: { prompt: "user_prompt" }, format: "text" },
+      { attributes: { input: "tool_input" } },
+      { attributes: { command: "full_command" }, format: "text" },
+    ],
+    output: [{ attributes: { output: "response.model_output" } }],
+    usage: {
+      inputTokens: ["input_tokens"],
+      outputTokens: ["output_tokens"],
+      cachedInputTokens: ["cache_read_tokens"],
+      cacheWriteTokens: ["cache_creation_tokens"],
+      model: ["model"],
+      cost: ["cost_usd"],
+    },
+  },
+  {
+    name: "Codex",
+    origin: "https://github.com/openai/codex/blob/main/codex-rs/otel/src/events/session_telemetry.rs",
+    input: [],
+    output: [],
+    usage: {
+      inputTokens: ["input_token_count"],
+      outputTokens: ["output_token_count"],
+      cachedInputTokens: ["cached_token_count"],
+      reasoningTokens: ["reasoning_token_count"],
+    },
+  },
 ];
+
+/** Counts of cached tokens that are not within the input: Claude Code tells Anthropic's own. */
+export const cacheCountsApart = ["cache_read_tokens", "cache_creation_tokens"] as const;
 
 /** An event with the span's input or output, for spans without attributes of these. */
 export interface EventSource {

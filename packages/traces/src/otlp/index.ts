@@ -1,4 +1,4 @@
-export { type SomeLabels, sortedTags } from "./content.js";
+export { codexTrace } from "./agent-events.js";
 export {
   type Completion,
   completionOf,
@@ -7,7 +7,8 @@ export {
   usageOfStored,
   withLogs,
 } from "./complete-span.js";
-export { hasContent, type MappedLog, type MappedLogs, mapLogs } from "./map-logs.js";
+export { type SomeLabels, sortedTags } from "./content.js";
+export { codexStarts, hasContent, type MappedLog, type MappedLogs, mapLogs } from "./map-logs.js";
 export {
   type Context,
   type MappedRequest,

@@ -1,10 +1,21 @@
 import { createHash } from "node:crypto";
 import { formatUuid } from "@waymark/database";
+import { claudeTrace, codexTrace, eventOf, type Told, toldBy } from "./agent-events.js";
 import { jsonOfAttributes, jsonOfValue, storableText, textOfValue } from "./any-value.js";
 import { findLogContent } from "./content.js";
 import { detailsEvent, eventSources } from "./conventions.js";
-import { exceptionError, hex, isTime, isUnset, isZero, maxAttributesBytes, timeOfNanos } from "./map-request.js";
-import type { LogRecord, LogsRequest } from "./read-json.js";
+import {
+  exceptionError,
+  hex,
+  isTime,
+  isUnset,
+  isZero,
+  type MappedSpan,
+  mapRequest,
+  maxAttributesBytes,
+  timeOfNanos,
+} from "./map-request.js";
+import type { LogRecord, LogsRequest, OtlpSpan } from "./read-json.js";
 import type { Unsigned64 } from "./request.js";
 
 /** A log record for the span that it names. Its texts are JSON but for `name` and `error`. */
@@ -25,9 +36,10 @@ export interface MappedLog {
   error: string | null;
 }
 
-/** A mapped request: its records, and the number of others by reason, a sentence without its full stop. */
+/** A mapped request: its records, the spans of agents' events, and the number of other records by reason, a sentence without its full stop. */
 export interface MappedLogs {
   logs: MappedLog[];
+  spans: MappedSpan[];
   refused: ReadonlyMap<string, number>;
 }
 
@@ -44,35 +56,100 @@ const maxNanos = (1n << 63n) - 1n;
 const problems = {
   logs: `a request must not have more than ${maxLogs} log records`,
   span: "a log record is kept with its span, and must name it by trace_id and span_id",
+  session: "an agent's event must have session.id (Claude Code) or conversation.id (Codex)",
   time: "time_unix_nano and observed_time_unix_nano must be whole numbers of 64 bits before the year 2262",
   size: `a log record must not take more than ${maxAttributesBytes} bytes as JSON`,
 } as const;
+
+/** The last prompt before the request's events of a Codex conversation, in nanoseconds since 1970. */
+export type EarlierPrompts = ReadonlyMap<string, bigint>;
+
+/** The earliest event of each Codex conversation in a request: the events of a prompt do not name it. */
+export function codexStarts({ resourceLogs }: LogsRequest): Map<string, bigint> {
+  const starts = new Map<string, bigint>();
+  for (const record of resourceLogs.flatMap(({ scopeLogs }) => scopeLogs.flatMap(({ logRecords }) => logRecords))) {
+    const told = namesSpan(record) ? undefined : toldBy(record, nameOf(record), nanosOf(timeOf(record)));
+    if (told?.agent !== "codex" || told.session === "") continue;
+    const start = starts.get(told.session);
+    if (start === undefined || told.nanos < start) starts.set(told.session, told.nanos);
+  }
+  return starts;
+}
 
 /**
  * Maps a request's log records, and counts those that cannot be kept.
  * @returns a generator that yields between steps, so that the caller can let other work run, and returns the result
  */
-export function* mapLogs({ resourceLogs }: LogsRequest): Generator<void, MappedLogs> {
+export function* mapLogs({ resourceLogs }: LogsRequest, earlier: EarlierPrompts): Generator<void, MappedLogs> {
   const logs: MappedLog[] = [];
   const refused = new Map<string, number>();
-  let place = 0;
-  for (const record of resourceLogs.flatMap(({ scopeLogs }) => scopeLogs.flatMap(({ logRecords }) => logRecords))) {
-    if (++place % logsPerStep === 0) yield;
-    const mapped = place > maxLogs ? problems.logs : mapLog(record, place);
+  const told: (Told & { resource: number; place: number })[] = [];
+  const add = (mapped: MappedLog | string) => {
     if (typeof mapped !== "string") logs.push(mapped);
     else refused.set(mapped, (refused.get(mapped) ?? 0) + 1);
+  };
+  let place = 0;
+  for (const [resource, { scopeLogs }] of resourceLogs.entries()) {
+    for (const record of scopeLogs.flatMap(({ logRecords }) => logRecords)) {
+      if (++place % logsPerStep === 0) yield;
+      const event = namesSpan(record) ? undefined : toldBy(record, nameOf(record), nanosOf(timeOf(record)));
+      if (place > maxLogs) add(problems.logs);
+      else if (!event) add(mapLog(record, place));
+      else if (!hasTime(record)) add(problems.time);
+      else if (event.session === "") add(problems.session);
+      else told.push({ ...event, resource, place });
+    }
   }
-  return { logs, refused };
+  const runs: OtlpSpan[][] = resourceLogs.map(() => []);
+  const codexTraceOf = createCodexTraces(told, earlier);
+  for (const event of told) {
+    if (event.place % logsPerStep === 0) yield;
+    const made = eventOf(event, event.agent === "codex" ? codexTraceOf(event) : claudeTrace(event));
+    runs[event.resource]?.push(...made.spans);
+    for (const record of made.logs) add(mapLog(record, event.place));
+  }
+  const resourceSpans = resourceLogs.map(({ resource }, n) => ({
+    resource,
+    scopeSpans: [{ scope: null, spans: runs[n] ?? [] }],
+  }));
+  const mapped = yield* mapRequest({ resourceSpans });
+  for (const [problem, count] of mapped.refused) refused.set(problem, (refused.get(problem) ?? 0) + count);
+  return { logs, spans: mapped.spans, refused };
+}
+
+/** Finds the trace of a Codex event: that of the last prompt before it, else of the first one after it. */
+function createCodexTraces(told: readonly Told[], earlier: EarlierPrompts): (event: Told) => Buffer {
+  const prompts = new Map<string, bigint[]>();
+  for (const { agent, kind, session, nanos } of told)
+    if (agent === "codex" && kind === "user_prompt") prompts.set(session, [...(prompts.get(session) ?? []), nanos]);
+  for (const list of prompts.values()) list.sort((a, b) => (a < b ? -1 : 1));
+  return ({ session, nanos }) => {
+    const own = prompts.get(session) ?? [];
+    const last = own.findLast((prompt) => prompt <= nanos) ?? earlier.get(session) ?? own[0] ?? 0n;
+    return codexTrace(session, last);
+  };
+}
+
+function namesSpan({ traceId, spanId }: LogRecord): boolean {
+  return traceId.length === 16 && !isZero(traceId) && spanId.length === 8 && !isZero(spanId);
+}
+
+function timeOf({ timeUnixNano, observedTimeUnixNano }: LogRecord): Unsigned64 {
+  return isUnset(timeUnixNano) ? observedTimeUnixNano : timeUnixNano;
+}
+
+function hasTime(record: LogRecord): boolean {
+  const { timeUnixNano, observedTimeUnixNano } = record;
+  return isTime(timeUnixNano) && isTime(observedTimeUnixNano) && nanosOf(timeOf(record)) <= maxNanos;
 }
 
 /** The record, or the reason why it cannot be kept. */
 function mapLog(record: LogRecord, place: number): MappedLog | string {
-  const { traceId, spanId, timeUnixNano, observedTimeUnixNano } = record;
-  if (traceId.length !== 16 || isZero(traceId) || spanId.length !== 8 || isZero(spanId)) return problems.span;
-  if (!isTime(timeUnixNano) || !isTime(observedTimeUnixNano)) return problems.time;
-  const time = isUnset(timeUnixNano) ? observedTimeUnixNano : timeUnixNano;
+  if (!namesSpan(record)) return problems.span;
+  if (!hasTime(record)) return problems.time;
+  const { traceId, spanId } = record;
+  const time = timeOf(record);
   const nanos = nanosOf(time);
-  if (nanos > maxNanos) return problems.time;
   const name = nameOf(record);
   const { input, output, attributes, body } = findLogContent(name, record);
   const event = Buffer.from(jsonOfLog(record, { name, time, attributes: jsonOfAttributes(attributes), body }));

@@ -1,6 +1,6 @@
 import { jsonMembers } from "@waymark/service/fields";
 import { jsonOfValue, storableText } from "./any-value.js";
-import { conventions, type UsageNames } from "./conventions.js";
+import { cacheCountsApart, conventions, type UsageNames } from "./conventions.js";
 import type { KeyValue } from "./request.js";
 
 /** A model call as its span reports it. */
@@ -91,13 +91,10 @@ function namedTokens(values: Values): Tokens | undefined {
   const reasoning = read(sources.reasoningTokens);
   const found = [input, output, cachedInput, cacheWrite, reasoning];
   if (found.every((count) => count === undefined)) return undefined;
-  return wholeTokens({
-    input: input ?? 0,
-    output: output ?? 0,
-    cachedInput: cachedInput ?? 0,
-    cacheWrite: cacheWrite ?? 0,
-    reasoning: reasoning ?? 0,
-  });
+  const counts = { cachedInput: cachedInput ?? 0, cacheWrite: cacheWrite ?? 0, reasoning: reasoning ?? 0 };
+  const isApart = cacheCountsApart.some((name) => values.has(name));
+  const apart = isApart ? counts.cachedInput + counts.cacheWrite : 0;
+  return wholeTokens({ input: (input ?? 0) + apart, output: output ?? 0, ...counts });
 }
 
 /** A part that is larger than the whole is not in it: some senders count cached or reasoning tokens apart. */
