@@ -15,7 +15,7 @@ export const copyEnd = "\\.\n";
 
 /** A transaction writes and reads values in these forms, whatever the database prefers; a table takes as long as it takes. */
 export const backupSession = `SET LOCAL statement_timeout = 0; SET LOCAL datestyle = 'ISO'; SET LOCAL timezone = 'UTC';
-  SET LOCAL intervalstyle = 'postgres'; SET LOCAL bytea_output = 'hex'`;
+  SET LOCAL intervalstyle = 'postgres'; SET LOCAL bytea_output = 'hex'; SET LOCAL waymark.copies_rows = 'on'`;
 
 export function backupStart(header: BackupHeader): string {
   return `${startOfBackup}${JSON.stringify(header)}\n`;

@@ -29,12 +29,9 @@ export async function restoreBackup(url: string, input: Readable, options: Resto
     await prepare(url, client, header);
     const restored = await inTransaction(client, async () => {
       await client.query(backupSession);
-      // The backup has the notes of changes: a trigger would take most of the time.
-      await client.query("ALTER TABLE span DISABLE TRIGGER USER");
       const restore = new Restore(client, options);
       await restore.take(rest);
       for await (const piece of pieces) await restore.take(piece);
-      await client.query("ALTER TABLE span ENABLE TRIGGER USER");
       return restore.finish();
     }).catch(explainGzip);
     await client.query("ANALYZE");
