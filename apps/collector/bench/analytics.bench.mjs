@@ -6,48 +6,40 @@ import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
 import { cpus, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { createApiKey } from "@waymark/auth";
 import { createPool, createUuidV7, migrate } from "@waymark/database";
 import { startEmbeddedPostgres } from "@waymark/local";
+import { formatTable } from "@waymark/local/figures";
 import { memoryOf } from "@waymark/local/process-usage";
+import { readOptions } from "@waymark/local/program-options";
 import { measureCollector } from "./measure-collector.mjs";
 import { measureStats } from "./measure-stats.mjs";
 import { makeFunnel } from "./stats-requests.mjs";
 
-const help = `Loads a small and a large site, and measures import, collector and statistics beside baselines of the same run.
-
-usage: pnpm bench analytics [--events N] [--seconds N] [--rounds N] [--folder DIR] [--only PART] [--json FILE]
-
-  --events   events of the large site (10000000, which takes some ten minutes and 10 GB of disk)
-  --seconds  how long each load on the collector lasts (10)
-  --rounds   loads of the collector and of each baseline, in turns (5)
-  --folder   keep the database there; a later run finds its sites filled, so it imports nothing
-  --only     'stats', or 'collector', which imports nothing
-  --no-sql   leave out the plain SQL over raw events, which takes minutes
-  --json     also write the results to a file
-`;
-const { values } = parseArgs({
-  args: process.argv.slice(2).filter((arg) => arg !== "--"),
-  options: {
-    events: { type: "string", default: "10000000" },
-    seconds: { type: "string", default: "10" },
-    rounds: { type: "string", default: "5" },
-    folder: { type: "string" },
-    only: { type: "string" },
-    "no-sql": { type: "boolean" },
-    json: { type: "string" },
-    help: { type: "boolean" },
+const values = readOptions(
+  "pnpm bench analytics",
+  "Loads a small and a large site, and measures import, collector and statistics beside baselines of the same run.",
+  {
+    events: {
+      takes: "NUMBER",
+      default: 10_000_000,
+      what: "events of the large site; ten million take some ten minutes and 10 GB of disk",
+    },
+    seconds: { takes: "NUMBER", default: 10, what: "how long each load on the collector lasts" },
+    rounds: { takes: "NUMBER", default: 5, what: "loads of the collector and of each baseline, in turns" },
+    folder: {
+      takes: "DIR",
+      what: "keeps the database there; a later run finds its sites filled, so it imports nothing",
+    },
+    only: { takes: ["stats", "collector"], what: "one part; the collector imports nothing" },
+    "no-sql": { what: "leaves out the plain SQL over raw events, which takes minutes" },
+    json: { takes: "FILE", what: "also writes the results to a file" },
   },
-});
-if (values.help) {
-  process.stdout.write(help);
-  process.exit(0);
-}
+);
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const smallEvents = 10_000;
-const largeEvents = Number(values.events);
+const largeEvents = values.events;
 const say = (text) => process.stderr.write(`${text}\n`);
 
 /** The three sites, made where the folder has none, and keys that are new in each run. */
@@ -169,8 +161,8 @@ try {
       : await measureCollector({
           ...shared,
           site: sites.live,
-          seconds: Number(values.seconds),
-          rounds: Number(values.rounds),
+          seconds: values.seconds,
+          rounds: values.rounds,
         });
   const result = {
     machine: `${cpus().length} CPUs, ${cpus()[0]?.model}`,
@@ -192,44 +184,36 @@ function print({ machine, node, events, imports, stats, collector }) {
   const n = (value, digits = 0) =>
     value.toLocaleString("en-US", { maximumFractionDigits: digits, minimumFractionDigits: digits });
   const ms = (value) => (value === null ? "" : `${n(value, value < 100 ? 1 : 0)} ms`);
-  const rows = [];
+  const parts = [`${machine}, Node ${node}\n`];
   if (imports) {
-    rows.push([
-      `import of ${n(imports.events)} events`,
-      `${n(imports.eventsPerSecond)} events/s`,
-      `peak ${n(imports.peakMb)} MB`,
-    ]);
+    const speed = `${n(imports.eventsPerSecond)} events/s, peak ${n(imports.peakMb)} MB`;
+    parts.push(`import of ${n(imports.events)} events: ${speed}\n`);
   }
   if (stats) {
-    rows.push(
-      [],
-      [`30 days, ${n(events)} events`, "p50", "p99", "budget p50", `p50 of ${n(smallEvents)}`, "plain SQL"],
-    );
-    for (const { what, p50Ms, p99Ms, budgetMs, smallP50Ms, sqlMs } of stats.rows) {
-      rows.push([what, ms(p50Ms), ms(p99Ms), ms(budgetMs), ms(smallP50Ms), ms(sqlMs)]);
-    }
+    const titles = [
+      `30 days, ${n(events)} events`,
+      "p50",
+      "p99",
+      "budget p50",
+      `p50 of ${n(smallEvents)}`,
+      "plain SQL",
+    ];
+    const rows = stats.rows.map(({ what, ...times }) => {
+      return [what, ...[times.p50Ms, times.p99Ms, times.budgetMs, times.smallP50Ms, times.sqlMs].map(ms)];
+    });
+    parts.push(formatTable([titles, ...rows]));
   }
   if (collector) {
     const spread = ({ low, median, high }, digits) => `${n(median, digits)} (${n(low, digits)}-${n(high, digits)})`;
-    rows.push(
-      [`collector, 64 connections, ${collector.rounds} rounds of ${collector.seconds} s; median (quartiles)`],
-      ["", "requests/s", "Node, µs each", "p50", "p99", "errors", "collector / this"],
+    const titles = ["", "requests/s", "Node, µs each", "p50", "p99", "errors", "collector / this"];
+    const rows = collector.rows.map(({ what, perSecond, nodeMicros, p50Ms, p99Ms, errors, collectorTo }) => {
+      return [what, spread(perSecond), spread(nodeMicros), ms(p50Ms), ms(p99Ms), n(errors), spread(collectorTo, 2)];
+    });
+    const { rounds, seconds, answered, recorded } = collector;
+    parts.push(
+      `collector, 64 connections, ${rounds} rounds of ${seconds} s; median (quartiles)\n${formatTable([titles, ...rows])}`,
+      `202s answered: ${n(answered)}, events in the database: ${n(recorded)}\n`,
     );
-    for (const { what, perSecond, nodeMicros, p50Ms, p99Ms, errors, collectorTo } of collector.rows) {
-      const figures = [spread(perSecond), spread(nodeMicros), ms(p50Ms), ms(p99Ms), n(errors), spread(collectorTo, 2)];
-      rows.push([what, ...figures]);
-    }
-    rows.push(["202s answered, events in the database", n(collector.answered), n(collector.recorded)]);
   }
-  const tables = rows.filter(({ length }) => length > 1);
-  const widthOf = (column) => Math.max(...tables.map((row) => (row[column] ?? "").length)) + 2;
-  const lines = rows.map((row) =>
-    row
-      .map((cell, column) =>
-        row.length === 1 ? cell : column === 0 ? cell.padEnd(widthOf(0)) : cell.padStart(widthOf(column)),
-      )
-      .join("")
-      .trimEnd(),
-  );
-  process.stdout.write(`${machine}, Node ${node}\n\n${lines.join("\n")}\n`);
+  process.stdout.write(parts.join("\n"));
 }

@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { deployedFlags } from "@waymark/local/deployed-flags";
+import { percentile } from "@waymark/local/figures";
 import { cpuMicrosOf } from "@waymark/local/process-usage";
 import autocannon from "autocannon";
 import { startApp } from "./start-app.mjs";
@@ -86,9 +87,8 @@ async function measureRound({ port, pid }, site, seconds) {
 }
 
 function spreadOf(values) {
-  const sorted = values.toSorted((a, b) => a - b);
-  const at = (share) => sorted[Math.round((sorted.length - 1) * share)];
-  return { low: at(0.25), median: at(0.5), high: at(0.75) };
+  const [low, median, high] = [0.25, 0.5, 0.75].map((share) => percentile(values, share));
+  return { low, median, high };
 }
 
 async function countRows(pool, { id }) {

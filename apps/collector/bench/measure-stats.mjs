@@ -1,5 +1,6 @@
 // How long the statistics API takes for a small and a large site, beside the same figures counted over raw events.
 import { join } from "node:path";
+import { percentile } from "@waymark/local/figures";
 import { startApp } from "./start-app.mjs";
 import { statsRequests } from "./stats-requests.mjs";
 
@@ -65,9 +66,4 @@ async function timeSql(pool, site, { first, until }, statements) {
   const before = performance.now();
   for (const sql of statements) await pool.query(sql, [site.id, first, until]);
   return performance.now() - before;
-}
-
-function percentile(times, share) {
-  const sorted = [...times].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
 }

@@ -3,6 +3,7 @@
 // A day has EVENTS / 30 events, in order of time: 3.2 views a visit, four visits in nine of one view, and custom events in
 // every tenth. Pages, sources and countries follow Zipf's law, hours a wave. A seed gives the same lines each time.
 import { once } from "node:events";
+import { createRandom } from "@waymark/local";
 
 const days = 30;
 const dayMs = 24 * 3_600_000;
@@ -27,17 +28,6 @@ const systems = [
 const campaigns = ["spring", "launch", "newsletter"];
 const plans = ["free", "pro", "team"];
 const eventNames = Array.from({ length: 10 }, (_, n) => ["signup", "purchase", "download"][n] ?? `action-${n}`);
-
-/** A generator of numbers from 0 to 1, the same for a seed (mulberry32). */
-function createRandom(seed) {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
 
 /** Picks values by Zipf's law: the nth comes 1/n as often as the first. */
 function createPick(values, random) {
@@ -105,7 +95,7 @@ function createDays({ random, domain }) {
 }
 
 const [total, endMs] = process.argv.slice(2, 4).map(Number);
-const makeDay = createDays({ random: createRandom(20_261_122), domain: process.argv[4] });
+const makeDay = createDays({ random: createRandom(20_261_122).next, domain: process.argv[4] });
 // The last day is yesterday, so that no event lies in the future.
 const end = Math.floor(endMs / dayMs) * dayMs;
 for (let day = 0; day < days; day++) {

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { createUuidV7 } from "@waymark/database";
+import { percentile } from "@waymark/local/figures";
 import pg from "pg";
 import type { Stage, Subject } from "./measure.js";
 import { type Operation, requestsOf } from "./scenario.js";
@@ -105,7 +106,6 @@ function asking(socket: Socket, text: string): Task {
     });
 }
 
-/** The median of each kind, in microseconds. */
 async function measureRound(tasks: Record<Kind, Task>): Promise<Durations> {
   const kinds = Object.keys(tasks) as Kind[];
   const seen = Object.fromEntries(kinds.map((kind) => [kind, [] as number[]])) as Record<Kind, number[]>;
@@ -116,7 +116,7 @@ async function measureRound(tasks: Record<Kind, Task>): Promise<Durations> {
       seen[kind].push((performance.now() - startedAt) * 1_000);
     }
   }
-  return Object.fromEntries(kinds.map((kind) => [kind, quantile(seen[kind], 0.5)])) as Durations;
+  return Object.fromEntries(kinds.map((kind) => [kind, percentile(seen[kind], 0.5)])) as Durations;
 }
 
 function createRatios(rounds: readonly Durations[]): number[] {
@@ -127,21 +127,17 @@ function spanRatios(rounds: readonly Durations[]): number[] {
   return rounds.map((each) => each.span / (each.health + each["span insert"]));
 }
 
-function quantile(values: readonly number[], share: number): number {
-  return values.toSorted((a, b) => a - b)[Math.round((values.length - 1) * share)] ?? Number.NaN;
-}
-
 function spreadOf(values: readonly number[]): number {
-  return (quantile(values, 0.75) - quantile(values, 0.25)) / quantile(values, 0.5);
+  return (percentile(values, 0.75) - percentile(values, 0.25)) / percentile(values, 0.5);
 }
 
 function report(rounds: readonly Durations[]): string {
   const line = (kind: Kind) => {
     const values = rounds.map((each) => each[kind]);
-    return `${kind.padEnd(12)} p50 ${quantile(values, 0.5).toFixed(0).padStart(5)} us`;
+    return `${kind.padEnd(12)} p50 ${percentile(values, 0.5).toFixed(0).padStart(5)} us`;
   };
   const ratio = (title: string, values: readonly number[]) => {
-    const [low, half, high] = [0.25, 0.5, 0.75].map((share) => quantile(values, share).toFixed(2));
+    const [low, half, high] = [0.25, 0.5, 0.75].map((share) => percentile(values, share).toFixed(2));
     const verdict = spreadOf(values) <= spreadWanted ? "" : "; the spread is too wide to say so";
     return `${title} ${half} (quartiles ${low} to ${high}; wanted at most ${ratioWanted}${verdict})`;
   };

@@ -1,6 +1,6 @@
+import { percentile } from "@waymark/local/figures";
 import autocannon from "autocannon";
 
-/** One request of a load. */
 export interface LoadRequest {
   method: "GET" | "POST" | "PATCH";
   path: string;
@@ -23,7 +23,6 @@ export interface Seen {
   requestsPerSecond: number;
   p50Ms: number;
   p99Ms: number;
-  /** Answers 2xx. */
   acknowledged: number;
   /** Other answers, and requests without one. */
   errors: number;
@@ -55,14 +54,12 @@ export async function generate(load: Load): Promise<Seen> {
       endedAt = performance.now();
     });
   });
-  const sorted = Float64Array.from(durations).sort();
-  const percentile = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
   const seconds = (endedAt - startedAt) / 1000;
   return {
     seconds,
     requestsPerSecond: durations.length / seconds,
-    p50Ms: percentile(0.5),
-    p99Ms: percentile(0.99),
+    p50Ms: percentile(durations, 0.5),
+    p99Ms: percentile(durations, 0.99),
     acknowledged,
     errors: durations.length - acknowledged + result.errors + result.timeouts,
   };

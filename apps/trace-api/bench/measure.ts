@@ -1,22 +1,25 @@
 import { cpuMicrosOf, cpuMicrosOfTree, memoryOf } from "@waymark/local/process-usage";
 import type pg from "pg";
 import type { ServiceProcess } from "../src/service.fixture.js";
+import { spansPerRequest } from "./bulk-bodies.js";
 import { generate, type Seen } from "./load.js";
-import { type BenchAccount, type Operation, requestsOf } from "./scenario.js";
+import { type BenchAccount, isBulk, type Operation, requestsOf } from "./scenario.js";
 
 export interface Subject {
   name: string;
   process: ServiceProcess;
 }
 
-/** The result of one run of one operation on one server. */
 export interface Measurement extends Seen {
   operation: Operation;
   server: string;
   connections: number;
   accounts: number;
-  nodeMicrosPerRequest: number;
-  postgresMicrosPerRequest: number;
+  /** Requests, or spans of a bulk operation. */
+  perSecond: number;
+  /** CPU of each of them. */
+  nodeMicros: number;
+  postgresMicros: number;
   memoryBytes: number;
   /** New rows in the database; null if the operation makes none. */
   rows: number | null;
@@ -31,7 +34,6 @@ export interface Stage {
   seconds: number;
 }
 
-/** Warm-up: compiles code and opens connections. */
 const warmUpSeconds = 1;
 /** Far below any limit, since refusals are not the subject. */
 const emptyMonth = -1_000_000_000;
@@ -59,15 +61,17 @@ export async function measure(
   const postgresBefore = cpuMicrosOfTree(stage.postmasterPid);
   const requests = Math.max(connections, Math.round(warmUp.requestsPerSecond * stage.seconds));
   const seen = await drive({ requests });
-  const nodeMicros = cpuMicrosOf(pid) - nodeBefore;
-  const postgresMicros = cpuMicrosOfTree(stage.postmasterPid) - postgresBefore;
+  const each = isBulk(operation) ? spansPerRequest : 1;
+  const nodeMicros = (cpuMicrosOf(pid) - nodeBefore) / requests / each;
+  const postgresMicros = (cpuMicrosOfTree(stage.postmasterPid) - postgresBefore) / requests / each;
   const after = await countRows(stage.pool, operation);
   return {
     ...seen,
     ...load,
     server: subject.name,
-    nodeMicrosPerRequest: nodeMicros / requests,
-    postgresMicrosPerRequest: postgresMicros / requests,
+    perSecond: seen.requestsPerSecond * each,
+    nodeMicros,
+    postgresMicros,
     memoryBytes: memoryOf(pid).now,
     rows: before.rows === null || after.rows === null ? null : after.rows - before.rows,
     counted: before.counted === null || after.counted === null ? null : after.counted - before.counted,
@@ -76,7 +80,7 @@ export async function measure(
 
 /** The run with the median rate, so a disturbed one does not count. */
 export function median(runs: readonly Measurement[]): Measurement {
-  const sorted = runs.toSorted((a, b) => a.requestsPerSecond - b.requestsPerSecond);
+  const sorted = runs.toSorted((a, b) => a.perSecond - b.perSecond);
   const middle = sorted[Math.floor((sorted.length - 1) / 2)];
   if (!middle) throw new Error("Nothing was measured");
   return middle;

@@ -5,7 +5,6 @@ import type { ServiceProcess } from "../src/service.fixture.js";
 import { measure, type Stage } from "./measure.js";
 import type { Operation } from "./scenario.js";
 
-/** Of V8's `.cpuprofile`. */
 interface CpuProfile {
   nodes: { id: number; callFrame: { functionName: string; url: string; lineNumber: number } }[];
   /** In microseconds of the clock of `process.hrtime`. */
@@ -27,12 +26,12 @@ export async function profile(
     const service = await start(["--cpu-prof", `--cpu-prof-dir=${folder}`]);
     const load = { operation, connections: 64, accounts: 10 };
     const startedAt = Number(process.hrtime.bigint() / 1000n);
-    const { requestsPerSecond, nodeMicrosPerRequest } = await measure(stage, { name: "ours", process: service }, load);
+    const { perSecond, nodeMicros } = await measure(stage, { name: "ours", process: service }, load);
     await service.end("SIGTERM");
     const [file = ""] = await readdir(folder);
     const read: CpuProfile = JSON.parse(await readFile(join(folder, file), "utf8"));
     await rm(folder, { recursive: true });
-    const title = `${operation}: ${requestsPerSecond.toFixed(0)}/s, ${nodeMicrosPerRequest.toFixed(0)} us of Node a request`;
+    const title = `${operation}: ${perSecond.toFixed(0)}/s, ${nodeMicros.toFixed(0)} us of Node each`;
     process.stdout.write(`\n${title}\n${formatShares(read, startedAt)}\n`);
   }
 }

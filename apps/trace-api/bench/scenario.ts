@@ -12,14 +12,16 @@ export interface BenchAccount {
   traces: readonly string[];
 }
 
-/** Reads are of a trace with 50 spans. */
 export const operations = ["create", "span", "finalize", "read"] as const;
 
 /** Many spans in one request: the batch call, and OTLP in both encodings. */
 export const bulkOperations = ["batch", "otlp-protobuf", "otlp-json"] as const;
 
-/** One of {@link operations} or {@link bulkOperations}. */
 export type Operation = (typeof operations)[number] | (typeof bulkOperations)[number];
+
+export function isBulk(operation: Operation): boolean {
+  return bulkOperations.some((each) => each === operation);
+}
 
 const spansToRead = 50;
 /** More than connections, so no two change one trace at a time. */

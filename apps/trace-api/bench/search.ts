@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { createAccount, issueKey } from "@waymark/accounts";
 import { createPrisma } from "@waymark/database/prisma";
+import { percentile } from "@waymark/local/figures";
 import { storeBlocks } from "@waymark/traces";
 import pg from "pg";
 import type { Stage, Subject } from "./measure.js";
@@ -113,7 +114,8 @@ async function measureNotes(client: pg.Client, account: BenchAccount): Promise<s
       times[way].push(performance.now() - start);
     }
   }
-  const [without, withIt] = [times.DISABLE, times.ENABLE].map((each) => (1_000 * quartile(each)) / batchSpans);
+  // Other work on the machine lengthens times.
+  const [without, withIt] = [times.DISABLE, times.ENABLE].map((each) => (1_000 * percentile(each, 0.25)) / batchSpans);
   return `a span of a batch in Postgres: ${without?.toFixed(2)} µs, ${withIt?.toFixed(2)} with the comparison of its time`;
 }
 
@@ -143,17 +145,8 @@ async function measure(
     }
     whole.push(performance.now() - start);
   }
-  const ms = (times: readonly number[]) => `${Math.round(median(times))} ms`;
-  return `${what}: first page ${ms(first)}, to the end or ${wanted} traces ${ms(whole)} (p95 ${Math.round(whole.toSorted((a, b) => a - b)[Math.floor(0.95 * samples)] ?? 0)}); ${found / samples} traces in ${pages / samples} pages`;
-}
-
-/** The first: other work on the machine lengthens times. */
-function quartile(times: readonly number[]): number {
-  return times.toSorted((a, b) => a - b)[times.length >> 2] ?? 0;
-}
-
-function median(times: readonly number[]): number {
-  return times.toSorted((a, b) => a - b)[times.length >> 1] ?? 0;
+  const ms = (times: readonly number[]) => `${Math.round(percentile(times, 0.5))} ms`;
+  return `${what}: first page ${ms(first)}, to the end or ${wanted} traces ${ms(whole)} (p95 ${Math.round(percentile(whole, 0.95))}); ${found / samples} traces in ${pages / samples} pages`;
 }
 
 function percent(part: number): string {

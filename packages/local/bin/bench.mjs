@@ -8,7 +8,6 @@ import { runTurbo } from "./turbo.mjs";
 const benches = {
   traces: ["@waymark/trace-api", "bench"],
   neighbours: ["@waymark/proof", "bench:neighbours"],
-  disk: ["@waymark/proof", "bench:disk"],
   analytics: ["@waymark/collector", "bench"],
 };
 

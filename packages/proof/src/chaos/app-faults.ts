@@ -1,31 +1,23 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { type ProcessName, waitUntilReady } from "../system/start-system.js";
-import { during, type Fault, type Scene } from "./fault.js";
+import { type ProcessName, processNames, waitUntilReady } from "../system/start-system.js";
+import { during, type Fault, freeze, type Scene, signal } from "./fault.js";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
-const allApps = ["trace-api", "analytics-api", "collector", "dashboard", "worker", "worker-2"] as const;
-const names = ["trace-api", "analytics-api", "collector", "dashboard", "worker"] as const;
+const names = processNames.filter((name) => name !== "worker-2");
 const inShort: readonly ProcessName[] = ["trace-api", "collector", "worker"];
 
-/** Sends a signal to an app; one that is just starting again has no process. */
-function signal({ system }: Scene, name: ProcessName, which: NodeJS.Signals): void {
-  try {
-    process.kill(system.apps[name].identity.pid, which);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
-  }
-}
+const pidsOf = ({ system }: Scene, name: ProcessName) => [system.apps[name].identity.pid];
 
 const kills: Fault[] = names.map((name) => ({
   name: `kill ${name}`,
   what: `kill -9 of the ${name}, and again while it starts`,
   ...(inShort.includes(name) && { isShort: true }),
   run: async (scene) => {
-    signal(scene, name, "SIGKILL");
+    signal(pidsOf(scene, name), "SIGKILL");
     await wait((scene.seconds / 2) * 1_000);
-    signal(scene, name, "SIGKILL");
+    signal(pidsOf(scene, name), "SIGKILL");
   },
 }));
 
@@ -33,20 +25,15 @@ const freezes: Fault[] = names.map((name) => ({
   name: `freeze ${name}`,
   what: `SIGSTOP of the ${name}, then SIGCONT`,
   ...(name === "worker" && { isShort: true }),
-  run: (scene) =>
-    during(
-      scene,
-      () => signal(scene, name, "SIGSTOP"),
-      () => signal(scene, name, "SIGCONT"),
-    ),
+  run: (scene) => freeze(scene, () => pidsOf(scene, name)),
 }));
 
 /** Ends each app by SIGTERM in turn, and waits until the next start of it is ready. */
 async function restartAll(scene: Scene): Promise<void> {
-  for (const name of allApps) {
-    const { pid } = scene.system.apps[name].identity;
-    signal(scene, name, "SIGTERM");
-    while (scene.system.apps[name].identity.pid === pid) await wait(20);
+  for (const name of processNames) {
+    const pids = pidsOf(scene, name);
+    signal(pids, "SIGTERM");
+    while (scene.system.apps[name].identity.pid === pids[0]) await wait(20);
     await waitUntilReady(scene.system.metricsUrl(name));
   }
 }
@@ -74,8 +61,8 @@ async function withClocks(scene: Scene, aheadMs: Partial<Record<ProcessName, num
   const set = (name: ProcessName, ms: number) => scene.system.setClock(name, ms);
   await during(
     scene,
-    () => Promise.all(allApps.map((name) => set(name, aheadMs[name] ?? 0))),
-    () => Promise.all(allApps.map((name) => set(name, 0))),
+    () => Promise.all(processNames.map((name) => set(name, aheadMs[name] ?? 0))),
+    () => Promise.all(processNames.map((name) => set(name, 0))),
   );
 }
 

@@ -11,9 +11,9 @@ import type { Fault } from "./fault.js";
 export const failover: Fault = {
   name: "fail over",
   what: "kill -9 of Postgres; its synchronous standby becomes the primary",
-  run: async ({ system, atEnd, seconds }) => {
+  run: async ({ system, undo, seconds }) => {
     const standby = await startStandby(system);
-    atEnd(() => standby.stop());
+    undo(() => standby.stop());
     await wait((seconds / 2) * 1_000);
     system.postgresWire.refuse(true);
     process.kill(await postmasterOf(system), "SIGKILL");

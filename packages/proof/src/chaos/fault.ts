@@ -1,17 +1,20 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { Stage } from "../load/stage.js";
+import type { System } from "../system/start-system.js";
+import type { Undo } from "../system/undo.js";
 import type { Wire } from "../system/wire.js";
 
 /** Where a fault happens. */
-export interface Scene extends Stage {
-  /** Between the clients and each service with requests. */
+export interface Scene {
+  readonly system: System;
+  /** By the wires between the clients and the services. */
+  readonly url: System["url"];
   readonly clientWires: readonly Wire[];
   /** How long a fault lasts. */
   readonly seconds: number;
   /** A built clone of the version before. */
   readonly before: string | undefined;
   /** Calls a function before the system stops. */
-  atEnd(step: () => Promise<unknown>): void;
+  readonly undo: Undo;
 }
 
 export interface Fault {
@@ -33,4 +36,25 @@ export async function during({ seconds }: Scene, begin: () => unknown, end: () =
   } finally {
     await end();
   }
+}
+
+/** Sends a signal to processes; one that just ended has none. */
+export function signal(pids: readonly number[], which: NodeJS.Signals): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, which);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    }
+  }
+}
+
+/** Stops processes as long as a fault lasts. */
+export function freeze(scene: Scene, findPids: () => readonly number[] | Promise<readonly number[]>): Promise<void> {
+  let pids: readonly number[] = [];
+  const begin = async () => {
+    pids = await findPids();
+    signal(pids, "SIGSTOP");
+  };
+  return during(scene, begin, () => signal(pids, "SIGCONT"));
 }

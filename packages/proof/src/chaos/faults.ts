@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { Treatment } from "../load/receiver.js";
+import type { Treatment } from "../system/receiver.js";
 import { appFaults } from "./app-faults.js";
 import { failover } from "./failover.js";
 import { during, type Fault } from "./fault.js";
@@ -17,10 +17,7 @@ const receiverFaults: readonly Fault[] = treatments.map(({ treatment, what, ...r
   what: `the mail API and webhooks ${what}`,
   ...rest,
   run: (scene) => {
-    const set = (each: Treatment) => {
-      scene.receiver.mails = each;
-      scene.receiver.webhooks = each;
-    };
+    const set = (each: Treatment) => Object.assign(scene.system.receiver, { treatment: each });
     return during(
       scene,
       () => set(treatment),

@@ -19,7 +19,7 @@ const row: Row = {
 describe("a row", () => {
   it("passes with refusals", () => {
     expect(problemsOf(row)).toEqual([]);
-    expect(formatReport([row], [], [])).toContain(
+    expect(formatReport({ rows: [row], skipped: [], messages: [] })).toContain(
       "none         10             9        1       0     0        0         1.2       7  100\n",
     );
   });
@@ -33,6 +33,6 @@ describe("a row", () => {
     [{ memoryMb: 600 }, "a process took 600 MB"],
   ])("fails with %j", (change, problem) => {
     expect(problemsOf({ ...row, ...change })).toEqual([problem]);
-    expect(formatReport([{ ...row, ...change }], [], [])).toContain(`none: ${problem}`);
+    expect(formatReport({ rows: [{ ...row, ...change }], skipped: [], messages: [] })).toContain(`none: ${problem}`);
   });
 });

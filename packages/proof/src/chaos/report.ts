@@ -1,11 +1,13 @@
-import { formatTable } from "../load/figures.js";
-import type { Trial } from "./try-fault.js";
+import { formatTable } from "@waymark/local/figures";
+import type { Findings } from "../load/audit.js";
+import type { tryFault } from "./try-fault.js";
 
 /** As `APP_MEMORY` of the containers. */
 const memoryLimitMb = 537;
 const shownFindings = 5;
 
-export type Row = Omit<Trial, "tenants">;
+/** A fault and what came of it. */
+export type Row = Omit<Awaited<ReturnType<typeof tryFault>>, "tenants"> & Findings;
 
 /** What speaks against a row, as sentences; none if it passes. */
 export function problemsOf(row: Row): string[] {
@@ -40,7 +42,11 @@ function cellsOf(row: Row): string[] {
 }
 
 /** The table, then what speaks against rows and the faults that were not tried. */
-export function formatReport(rows: readonly Row[], skipped: readonly string[], messages: readonly string[]): string {
+export function formatReport({
+  rows,
+  skipped,
+  messages,
+}: Readonly<Record<"skipped" | "messages", string[]>> & { rows: Row[] }) {
   const problems = rows.flatMap((row) => problemsOf(row).map((problem) => `${row.fault}: ${problem}`));
   const lines = [...problems, ...messages.slice(0, shownFindings), ...skipped.map((line) => `Not tried: ${line}`)];
   return `${formatTable([columns, ...rows.map(cellsOf)])}${lines.map((line) => `\n${line}`).join("")}\n`;

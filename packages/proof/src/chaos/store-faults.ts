@@ -1,11 +1,11 @@
-import { readFileSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { childrenOf } from "@waymark/local/process-usage";
 import pg from "pg";
 import { postmasterOf } from "../system/start-system.js";
 import type { Wire } from "../system/wire.js";
-import { during, type Fault, type Scene } from "./fault.js";
+import { during, type Fault, freeze, type Scene, signal } from "./fault.js";
 
 const cutEveryMs = 500;
 /** Above Postgres's default of 100. */
@@ -14,18 +14,7 @@ const moreThanAllConnections = 120;
 /** The server and all its children, as they are now. */
 async function postgresProcesses({ system }: Scene): Promise<number[]> {
   const postmaster = await postmasterOf(system);
-  const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, "utf8").trim();
-  return [postmaster, ...children.split(" ").filter(Boolean).map(Number)];
-}
-
-function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
-  for (const pid of pids) {
-    try {
-      process.kill(pid, signal);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
-    }
-  }
+  return [postmaster, ...childrenOf(postmaster)];
 }
 
 const needsProc = () => (process.platform === "linux" ? undefined : "/proc, which lists the processes of Postgres");
@@ -40,7 +29,7 @@ async function cutOften(scene: Scene, wires: readonly (Wire | undefined)[]): Pro
   for (const wire of wires) wire?.dropAnswers(false);
 }
 
-function freezing(scene: Scene, wires: readonly (Wire | undefined)[]): Promise<void> {
+function freezeWires(scene: Scene, wires: readonly (Wire | undefined)[]): Promise<void> {
   return during(
     scene,
     () => wires.forEach((wire) => void wire?.freeze()),
@@ -103,21 +92,14 @@ export const storeFaults: readonly Fault[] = [
     what: "kill -9 of Postgres with all its processes; it recovers from its log",
     isShort: true,
     missing: needsProc,
-    run: async (scene) => signalAll(await postgresProcesses(scene), "SIGKILL"),
+    run: async (scene) => signal(await postgresProcesses(scene), "SIGKILL"),
   },
   {
     name: "freeze postgres",
     what: "SIGSTOP of all processes of Postgres, then SIGCONT",
     isShort: true,
     missing: needsProc,
-    run: async (scene) => {
-      const pids = await postgresProcesses(scene);
-      await during(
-        scene,
-        () => signalAll(pids, "SIGSTOP"),
-        () => signalAll(pids, "SIGCONT"),
-      );
-    },
+    run: (scene) => freeze(scene, () => postgresProcesses(scene)),
   },
   {
     name: "cut postgres",
@@ -128,7 +110,7 @@ export const storeFaults: readonly Fault[] = [
   {
     name: "freeze wires",
     what: "no byte passes between the services and their stores",
-    run: (scene) => freezing(scene, [scene.system.postgresWire, scene.system.redisWire]),
+    run: (scene) => freezeWires(scene, [scene.system.postgresWire, scene.system.redisWire]),
   },
   {
     name: "fill connections",
@@ -192,6 +174,6 @@ export const storeFaults: readonly Fault[] = [
   {
     name: "freeze clients",
     what: "no byte passes between the clients and the services",
-    run: (scene) => freezing(scene, scene.clientWires),
+    run: (scene) => freezeWires(scene, scene.clientWires),
   },
 ];

@@ -1,7 +1,8 @@
 import type { JsonSchema, OpenApiDocument } from "@waymark/service/http";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
-import type { Operation, ServiceName } from "./operations.js";
+import type { ServiceName } from "../system/start-system.js";
+import type { Operation } from "./operations.js";
 import type { Received } from "./send.js";
 
 /** Statuses that any path may answer without naming them: `description` of the documents. */

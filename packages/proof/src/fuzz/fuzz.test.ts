@@ -1,25 +1,14 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { amount, built } from "@waymark/testing";
-import { withoutRateLimits } from "../system/start-service.js";
-import { processNames, type System, startSystem, waitUntilReady } from "../system/start-system.js";
-import { runFuzz } from "./run-fuzz.js";
+import { describe, expect, it } from "@jest/globals";
+import { amount } from "@waymark/testing";
+import { processNames, waitUntilReady } from "../system/start-system.js";
+import { useSystem } from "../system/system.fixture.js";
+import { fuzzSettings, runFuzz } from "./run-fuzz.js";
 
-let system: System;
-beforeAll(async () => {
-  built(new URL("../../dist/", import.meta.url));
-  const folder = await mkdtemp(join(tmpdir(), "waymark-fuzz-"));
-  system = await startSystem({ folder, env: withoutRateLimits, say: () => undefined });
-});
-afterAll(async () => {
-  await system.stop();
-  await rm(system.folder, { recursive: true, force: true });
-});
+const running = useSystem(fuzzSettings);
 
 describe("the system", () => {
   it("is ready in all its processes, and starts a killed one again", async () => {
+    const system = running();
     expect(Object.keys(system.apps)).toEqual(processNames);
     const { pid } = system.apps["trace-api"].identity;
     process.kill(pid, "SIGKILL");
@@ -30,6 +19,7 @@ describe("the system", () => {
   });
 
   it("loses its stores by the wire, and finds them again", async () => {
+    const system = running();
     system.postgresWire.refuse(true);
     system.postgresWire.cut();
     const readyOf = async () => (await fetch(`${system.metricsUrl("trace-api")}/ready`)).status;
@@ -42,7 +32,7 @@ describe("the system", () => {
 
 it("answers random and hostile requests as the documents say, and stays up", async () => {
   const requests = amount(500, 3_000);
-  const result = await runFuzz(system, { requests, seed: 1, only: undefined, say: () => undefined });
+  const result = await runFuzz(running(), { requests, seed: 1, only: undefined, say: () => undefined });
   expect(result.failures).toEqual([]);
   expect(result.requests).toBeGreaterThanOrEqual(requests);
   expect(result.counts.size).toBeGreaterThan(100);

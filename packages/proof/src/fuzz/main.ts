@@ -1,53 +1,32 @@
-import { parseArgs } from "node:util";
-import { withoutRateLimits } from "../system/start-service.js";
-import { onSystem } from "../system/start-system.js";
-import { type ServiceName, serviceNames } from "./operations.js";
-import { type FuzzResult, runFuzz } from "./run-fuzz.js";
+import { readOptions } from "@waymark/local/program-options";
+import { onSystem, serviceNames } from "../system/start-system.js";
+import { type FuzzResult, fuzzSettings, runFuzz } from "./run-fuzz.js";
 
-const usage = `usage: pnpm fuzz [--requests 100000] [--seed N] [--only ${serviceNames.join("|")}] [--costly]
-Sends random and hostile requests to the built services, with a Postgres and a Redis of their own, and checks each answer
-against the OpenAPI documents. Exit status 1 tells of a failure.
-  --costly  sends requests at the maxima of their limits, and fails if another account's small requests wait meanwhile`;
+const purpose = `Sends random and hostile requests to the built services, with a Postgres and a Redis of their own, and checks each answer
+against the OpenAPI documents. Exit status 1 tells of a failure.`;
 
-const isService = (text: string): text is ServiceName => serviceNames.some((name) => name === text);
+const options = readOptions("pnpm fuzz", purpose, {
+  requests: { takes: "NUMBER", default: 100_000, what: "how many" },
+  seed: { takes: "NUMBER", what: "repeats the requests of a run" },
+  only: { takes: serviceNames, what: "requests to one service" },
+  costly: { what: "requests at the maxima of their limits; another account's small requests must not wait meanwhile" },
+});
+const { seed = 1 + (Date.now() % 1_000_000) } = options;
 const say = (line: string) => void process.stdout.write(`${line}\n`);
-
-function readOptions() {
-  const { values } = parseArgs({
-    options: {
-      requests: { type: "string", default: "100000" },
-      seed: { type: "string", default: String(Date.now() % 1_000_000) },
-      only: { type: "string" },
-      costly: { type: "boolean", default: false },
-      help: { type: "boolean" },
-    },
-  });
-  const [requests, seed, { only }] = [Number(values.requests), Number(values.seed), values];
-  const isUsable = Number.isSafeInteger(requests) && requests > 0 && Number.isSafeInteger(seed);
-  if (values.help || !isUsable || (only !== undefined && !isService(only))) {
-    say(usage);
-    process.exit(values.help ? 0 : 2);
-  }
-  return { requests, seed, only, isCostly: values.costly };
-}
 
 function printResult({ counts, failures, memoryMib, requests }: FuzzResult): void {
   for (const [operation, byStatus] of [...counts].sort(([one], [other]) => one.localeCompare(other))) {
-    const statuses = [...byStatus]
-      .sort(([one], [other]) => one - other)
-      .map(([status, count]) => `${status}: ${count}`);
-    say(`${operation}  ${statuses.join("  ")}`);
+    const statuses = [...byStatus].sort(([one], [other]) => one - other);
+    say(`${operation}  ${statuses.map(([status, count]) => `${status}: ${count}`).join("  ")}`);
   }
   say(`Memory at the end, MiB: ${[...memoryMib].map(([name, mib]) => `${name} ${mib}`).join(", ")}`);
   for (const { operation, fault } of failures) say(`FAILED ${operation}: ${fault}`);
   say(`${requests} requests to ${counts.size} operations, ${failures.length} failures`);
 }
 
-const options = readOptions();
-say(`Seed ${options.seed}`);
-const sayTroubles = (line: string) => void (/: (warn|error): /.test(line) && say(line));
-await onSystem({ isDirect: true, env: withoutRateLimits, say: sayTroubles }, async (system) => {
-  const result = await runFuzz(system, { ...options, say });
+say(`Seed ${seed}`);
+await onSystem({ isDirect: true, env: fuzzSettings, say }, async (system) => {
+  const result = await runFuzz(system, { ...options, seed, say });
   printResult(result);
   process.exitCode = result.failures.length === 0 ? 0 : 1;
 });

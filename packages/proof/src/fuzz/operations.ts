@@ -1,9 +1,5 @@
 import type { JsonSchema, OpenApiDocument, OpenApiOperation } from "@waymark/service/http";
-import type { System } from "../system/start-system.js";
-
-/** The services with addresses of their own. */
-export const serviceNames = ["trace-api", "analytics-api", "collector", "dashboard"] as const;
-export type ServiceName = (typeof serviceNames)[number];
+import { type ServiceName, type System, serviceNames } from "../system/start-system.js";
 
 /** A method of a path, as a service's document describes it. */
 export interface Operation {

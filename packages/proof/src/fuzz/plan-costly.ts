@@ -1,9 +1,9 @@
 import { gzipSync } from "node:zlib";
 import fc, { type Arbitrary } from "fast-check";
 import { inParallel } from "../load/client.js";
+import type { Tenant } from "../system/tenant.js";
 import { nameOf, type Operation } from "./operations.js";
 import type { PlannedRequest } from "./plan-request.js";
-import type { Tenant } from "./tenant.js";
 
 export interface CostlyRequest {
   operation: Operation;
@@ -63,23 +63,24 @@ const batch = fc.oneof(
   ),
 );
 
-function otlpOf(spans: number, resourceBytes: number): Buffer {
+/** OpenTelemetry spans of as many traces, with one large resource. */
+export function otlpOf(spans: number, resourceBytes: number, traces = spans): string {
   const attributes = [{ key: "blob", value: { stringValue: "x".repeat(resourceBytes) } }];
   const nanos = "1795251600000000000";
   const many = Array.from({ length: spans }, (_, n) => ({
-    traceId: ((n % 2_000) + 1).toString(16).padStart(32, "0"),
+    traceId: ((n % traces) + 1).toString(16).padStart(32, "0"),
     spanId: (n + 1).toString(16).padStart(16, "0"),
     name: "s",
     startTimeUnixNano: nanos,
     endTimeUnixNano: nanos,
   }));
   const body = { resourceSpans: [{ resource: { attributes }, scopeSpans: [{ spans: many }] }] };
-  return gzipSync(JSON.stringify(body), { level: 1 });
+  return JSON.stringify(body);
 }
 
 const otlp = fc
   .record({ spans: fc.integer({ min: 1_000, max: 30_000 }), bytes: fc.integer({ min: 0, max: 60_000 }) })
-  .map(({ spans, bytes }) => otlpOf(spans, bytes));
+  .map(({ spans, bytes }) => gzipSync(otlpOf(spans, bytes, 2_000), { level: 1 }));
 
 const goal = fc
   .record({ stars: fc.integer({ min: 1, max: 999 }), part: fc.constantFrom("a", "aa", "ab", "") })

@@ -2,20 +2,29 @@ import { setTimeout as wait } from "node:timers/promises";
 import { memoryOf } from "@waymark/local/process-usage";
 import { watched } from "@waymark/testing/watched";
 import fc, { type Arbitrary } from "fast-check";
-import { processNames, type System, waitUntilReady } from "../system/start-system.js";
+import {
+  processNames,
+  type ServiceName,
+  type System,
+  waitUntilReady,
+  withoutRateLimits,
+} from "../system/start-system.js";
+import { createTenant, fillIds, learnIds, proofOf, type Tenant } from "../system/tenant.js";
 import { createAnswerCheck } from "./check-answer.js";
-import { nameOf, type Operation, readOperations, type ServiceName } from "./operations.js";
+import { nameOf, type Operation, readOperations } from "./operations.js";
 import { type CostlyRequest, fillSite, planCostly } from "./plan-costly.js";
 import { type PlannedRequest, planRequest } from "./plan-request.js";
 import { curlOf, type Received, type Sent, send } from "./send.js";
-import { createTenant, fillIds, learnIds, proofOf, type Tenant } from "./tenant.js";
+
+/** Random addresses of webhooks must not lead to this machine. */
+export const fuzzSettings = { ...withoutRateLimits, WEBHOOK_ALLOW_PRIVATE: undefined };
 
 interface FuzzOptions {
   requests: number;
   seed: number;
   only: ServiceName | undefined;
   /** Sends requests at the maxima of their limits, while other accounts are watched. */
-  isCostly?: boolean;
+  costly?: boolean;
   say(line: string): void;
 }
 
@@ -46,15 +55,15 @@ const maxMemoryMib = 512;
 
 /** Sends random requests to a running system and checks each answer. The same seed plans the same requests. */
 export async function runFuzz(system: System, options: FuzzOptions): Promise<FuzzResult> {
-  const { requests, seed, only, isCostly = false, say } = options;
+  const { requests, seed, only, costly = false, say } = options;
   const first = await createTenant(system, `fuzz-${seed}-first`);
   const all = await readOperations(system, first.cookie);
   const chosen = all.filter(({ service }) => only === undefined || service === only);
-  const plan = planRequests(isCostly ? planCostly(chosen) : planAny(chosen), seed, isCostly ? 20 : 1_000);
+  const plan = planRequests(costly ? planCostly(chosen) : planAny(chosen), seed, costly ? 20 : 1_000);
   const pids = processNames.map((name) => system.apps[name].identity.pid);
   const check = createAnswerCheck();
   const result: FuzzResult = { requests: 0, failures: [], counts: new Map(), memoryMib: new Map() };
-  const tenants = tenantsInTurn(system, seed, isCostly);
+  const tenants = tenantsInTurn(system, seed, costly);
 
   const work = async () => {
     while (result.requests < requests && result.failures.length < maxFailures) {
@@ -84,7 +93,7 @@ export async function runFuzz(system: System, options: FuzzOptions): Promise<Fuz
   }
 
   const run = () => Promise.all(Array.from({ length: concurrency }, work));
-  const waits = isCostly ? await watchAll(system, first, run) : await run().then(() => []);
+  const waits = costly ? await watchAll(system, first, run) : await run().then(() => []);
   for (const fault of waits) result.failures.push({ operation: "another account's small request", fault, curl: "" });
   result.failures.push(...(await findDamage(system, pids, result.memoryMib)));
   return result;
@@ -115,11 +124,11 @@ export function planRequests(arbitrary: Arbitrary<CostlyRequest>, seed: number, 
 }
 
 /** A new tenant each so many requests: the hostile ones end sessions, revoke keys and delete sites. */
-function tenantsInTurn(system: System, seed: number, isCostly: boolean) {
+function tenantsInTurn(system: System, seed: number, costly: boolean) {
   const tenants = new Map<number, Promise<Tenant>>();
   const open = async (mark: string, plan: "free" | "pro") => {
     const tenant = await createTenant(system, mark, plan);
-    if (isCostly) await fillSite(system.url("collector"), tenant);
+    if (costly) await fillSite(system.url("collector"), tenant);
     return tenant;
   };
   return {

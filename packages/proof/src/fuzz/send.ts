@@ -14,16 +14,19 @@ export interface Received {
 }
 
 /** So slow that a busy machine does not explain it. */
-const hangMs = 60_000;
+const longestMs = 60_000;
 const maxAnswerBytes = 64 * 1_048_576;
 
-const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+const sharedAgent = new Agent({ keepAlive: true, maxSockets: 64 });
 
 /**
  * Sends a request as it stands: a broken path stays broken. Reads an endless stream until its headers alone.
  * @throws Error for a request without an answer
  */
-export function send({ url, method, headers, body }: Sent): Promise<Received> {
+export function send(
+  { url, method, headers, body }: Sent,
+  { agent = sharedAgent, hangMs = longestMs } = {},
+): Promise<Received> {
   const { hostname, port, origin } = new URL(url);
   return new Promise((resolve, reject) => {
     const length = body === undefined ? {} : { "Content-Length": String(Buffer.byteLength(body)) };

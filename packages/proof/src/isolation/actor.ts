@@ -1,8 +1,6 @@
 import { issueKey, revokeKey, shareSite } from "@waymark/accounts";
-import { withTransaction } from "@waymark/database";
-import type { ServiceName } from "../fuzz/operations.js";
-import { createTenant, proofOf, type Tenant } from "../fuzz/tenant.js";
-import type { System } from "../system/start-system.js";
+import type { ServiceName, System } from "../system/start-system.js";
+import { createTenant, proofOf, type Tenant } from "../system/tenant.js";
 
 /** Rights of a request; the last ones must be refused. */
 export const rights = ["owner", "member", "share", "revoked", "expired", "other service"] as const;
@@ -17,24 +15,22 @@ export interface Actor extends Tenant {
   readonly sentIds: Set<string>;
 }
 
-type Store = Pick<System, "pool" | "url">;
-
 /** @param name letters alone; the mark is made of it */
-export async function createActor(system: Store, name: string, receiverUrl: string): Promise<Actor> {
-  const { pool } = system;
+export async function createActor(system: System, name: string): Promise<Actor> {
+  const { pool, receiver } = system;
   const mark = `qq${name}zz`;
   const tenant = await createTenant(system, mark);
   const { accountId, siteId, known } = tenant;
   const revoked = async (service: "trace" | "analytics") => {
-    const { id, key } = await withTransaction(pool, (client) => issueKey(client, { accountId, service, name: mark }));
-    await withTransaction(pool, (client) => revokeKey(client, { keyId: id, accountId }));
+    const { id, key } = await issueKey(pool, { accountId, service, name: mark });
+    await revokeKey(pool, { keyId: id, accountId });
     return key;
   };
   const day = 86_400_000;
   const share = (expiresAt: Date) => shareSite(pool, { siteId, name: mark, expiresAt });
   known.set("mark", [mark, `${mark}-1`, `${mark}-2`]);
   known.set("agent", [mark]);
-  known.set("hook", [`${receiverUrl}/hook/${mark}`]);
+  known.set("hook", [`${receiver.url}/hook/${mark}`]);
   known.set("domain", [tenant.domain]);
   return {
     ...tenant,

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Received } from "../fuzz/send.js";
+import type { Message } from "../system/receiver.js";
 import type { Actor } from "./actor.js";
-import type { Message } from "./receiver.js";
 
 const uuidForm = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 

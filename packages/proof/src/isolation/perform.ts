@@ -3,8 +3,8 @@ import fc, { type Arbitrary } from "fast-check";
 import { nameOf, type Operation } from "../fuzz/operations.js";
 import { nounOf, planUsualRequest } from "../fuzz/plan-request.js";
 import { type Received, type Sent, send } from "../fuzz/send.js";
-import { fillIds } from "../fuzz/tenant.js";
 import type { System } from "../system/start-system.js";
+import { fillIds } from "../system/tenant.js";
 import { type Actor, proofWith, type Right } from "./actor.js";
 import { idsOf } from "./find-leak.js";
 

@@ -7,34 +7,21 @@ import { nameOf, type Operation, readOperations } from "../fuzz/operations.js";
 import { fillSite, planCostly } from "../fuzz/plan-costly.js";
 import { complete, planRequests, watchAll } from "../fuzz/run-fuzz.js";
 import { curlOf, type Received, send } from "../fuzz/send.js";
-import { createTenant, learnIds, renewProofs } from "../fuzz/tenant.js";
-import { withoutRateLimits } from "../system/start-service.js";
-import type { System } from "../system/start-system.js";
+import { type System, withoutRateLimits } from "../system/start-system.js";
+import { createTenant, learnIds, renewProofs } from "../system/tenant.js";
 import { type Actor, createActor, mustBeRefused, rights } from "./actor.js";
 import { findLeak, findMisdirected, shapeOf } from "./find-leak.js";
 import { type Act, namesOthersThing, type Performed, perform } from "./perform.js";
-import type { MessageReceiver } from "./receiver.js";
 import { routes } from "./routes.js";
 import { readWitness } from "./witness.js";
 
-/** @param receiverUrl of mails and webhooks */
-export function isolationSettings(receiverUrl: string): NodeJS.ProcessEnv {
-  return {
-    ...withoutRateLimits,
-    RESEND_API_KEY: "re_isolation",
-    RESEND_BASE_URL: receiverUrl,
-    ALERT_FROM: "alerts@example.com",
-    WEBHOOK_ALLOW_PRIVATE: "127.0.0.0/8,::1/128",
-    OPERATORS: "owner-qqashzz@example.com",
-  };
-}
+export const isolationSettings = { ...withoutRateLimits, OPERATORS: "owner-qqashzz@example.com" };
 
 interface IsolationOptions {
   operations: number;
   seed: number;
-  receiver: MessageReceiver;
   /** One account more sends requests at the maxima of their limits, and the witness's small requests must not wait. */
-  isCostly?: boolean;
+  costly?: boolean;
   say(line: string): void;
 }
 
@@ -56,11 +43,10 @@ const isLiveStream = ({ path }: Operation) => path.endsWith("/stream");
 
 /** Several accounts do random operations on own, foreign and missing things; nobody may see another's mark or change another's data. */
 export async function runIsolation(system: System, options: IsolationOptions): Promise<IsolationResult> {
-  const { receiver, seed, isCostly = false, say } = options;
-  const witness = await createActor(system, "witness", receiver.url);
-  const actors = await Promise.all(
-    ["ash", "birch", "cedar", "dogwood"].map((each) => createActor(system, each, receiver.url)),
-  );
+  const { seed, costly = false, say } = options;
+  const { messages } = system.receiver;
+  const witness = await createActor(system, "witness");
+  const actors = await Promise.all(["ash", "birch", "cedar", "dogwood"].map((each) => createActor(system, each)));
   const everybody = [witness, ...actors];
   const operations = (await readOperations(system, witness.cookie)).filter(isOfTenants);
   const failures: string[] = [];
@@ -95,43 +81,37 @@ export async function runIsolation(system: System, options: IsolationOptions): P
     }
   };
   const run = () => Promise.all(actors.map(work));
-  const costly = () => besideCostly(system, { operations, seed }, run);
-  for (const fault of isCostly ? await watchAll(system, witness, costly) : await run().then(() => [])) fail(fault);
+  const runBeside = () => besideCostly(system, { operations, seed }, run);
+  for (const fault of costly ? await watchAll(system, witness, runBeside) : await run().then(() => [])) fail(fault);
   for (const fault of await before.findChanges()) fail(fault);
-  for (const fault of findMisdirected(receiver.messages, everybody)) fail(fault);
+  for (const fault of findMisdirected(messages, everybody)) fail(fault);
   for (const fault of listeners.findLeaks()) fail(fault);
   listeners.close();
   return {
     ...result,
     events: listeners.countEvents(),
-    messages: receiver.messages.length,
+    messages: messages.length,
     failures,
-    untried: findUntried(done),
+    untried: Object.keys(routes).filter((name) => routes[name] === "works" && !done.has(name)),
   };
 }
 
 /** Routes that are new, and routes that are no more. */
 function compareRoutes(operations: readonly Operation[]): string[] {
   const names = operations.map(nameOf);
-  const unknown = names.filter((name) => !Object.hasOwn(routes, name)).map((name) => `routes.ts does not know ${name}`);
-  return [
-    ...unknown,
-    ...Object.keys(routes)
-      .filter((name) => !names.includes(name))
-      .map((name) => `no service has ${name}`),
-  ];
+  const unknown = names.filter((name) => !Object.hasOwn(routes, name));
+  const gone = Object.keys(routes).filter((name) => !names.includes(name));
+  return [...unknown.map((name) => `routes.ts does not know ${name}`), ...gone.map((name) => `no service has ${name}`)];
 }
 
-function findUntried(done: ReadonlySet<string>): string[] {
-  const mine = Object.entries(routes).filter(([name, how]) => how === "works" && !done.has(name));
-  return mine.map(([name]) => name);
+interface Filling {
+  actor: Actor;
+  operations: readonly Operation[];
+  done: Set<string>;
 }
 
 /** Gives an account data by its own requests. */
-async function fill(
-  system: System,
-  { actor, operations, done }: { actor: Actor; operations: readonly Operation[]; done: Set<string> },
-) {
+async function fill(system: System, { actor, operations, done }: Filling) {
   for (let round = 0; round < 2; round++) {
     for (const operation of operations) {
       if (operation.method === "DELETE" || isLiveStream(operation) || /sign-out|switch/.test(operation.path)) continue;

@@ -1,14 +1,15 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
+import type { System } from "../system/start-system.js";
 import type { Client } from "./client.js";
-import type { Addresses } from "./stage.js";
 import type { Tenant } from "./tenant.js";
 
 interface LoadOptions {
   tenant: Tenant;
   client: Client;
-  urls: Addresses;
+  /** Where the load goes. */
+  url: System["url"];
   /** Aborting it ends the load: no new request begins. */
   signal: AbortSignal;
   /** Loops of each kind of work side by side. */
@@ -43,11 +44,11 @@ function authorized({ traceKey }: Tenant, key?: string): Record<string, string> 
 }
 
 /** A trace from its creation to its end, each write repeated until its acknowledgement. */
-async function liveTrace({ tenant, client, urls, signal }: LoadOptions, n: number): Promise<void> {
+async function liveTrace({ tenant, client, url, signal }: LoadOptions, n: number): Promise<void> {
   const { name, entry } = tenant.ledger.openTrace();
   const post = (path: string, body: unknown) =>
     client.untilAcknowledged(
-      `${urls.trace}/api/v1/traces${path}`,
+      `${url("trace-api")}/api/v1/traces${path}`,
       { method: "POST", headers: authorized(tenant, randomUUID()), body },
       signal,
     );
@@ -61,25 +62,29 @@ async function liveTrace({ tenant, client, urls, signal }: LoadOptions, n: numbe
   const status = n % lifesPerFailure === 0 ? "error" : "success";
   if (status === "error") entry.hasFailed = true;
   entry.status = undefined;
-  const url = `${urls.trace}/api/v1/traces/${id}`;
+  const address = `${url("trace-api")}/api/v1/traces/${id}`;
   const body = { status, ended_at: new Date().toISOString() };
-  const ended = await client.untilAcknowledged(url, { method: "PATCH", headers: authorized(tenant), body }, signal);
+  const ended = await client.untilAcknowledged(address, { method: "PATCH", headers: authorized(tenant), body }, signal);
   if (ended) entry.status = status;
-  await client.once(url, { headers: authorized(tenant) });
+  await client.once(address, { headers: authorized(tenant) });
 }
 
 /** A trace without an idempotency key, sent once. */
-async function bareTrace({ tenant, client, urls }: LoadOptions): Promise<void> {
+async function bareTrace({ tenant, client, url }: LoadOptions): Promise<void> {
   const { name, entry } = tenant.ledger.openTrace();
   const body = { agent_id: "bare", name, status: "running", started_at: new Date().toISOString() };
-  const made = await client.once(`${urls.trace}/api/v1/traces`, { method: "POST", headers: authorized(tenant), body });
+  const made = await client.once(`${url("trace-api")}/api/v1/traces`, {
+    method: "POST",
+    headers: authorized(tenant),
+    body,
+  });
   if (!made) return;
   entry.isAcknowledged = true;
   entry.status = "running";
 }
 
 /** A root span and its child over OpenTelemetry, repeated until its acknowledgement. */
-async function otelTrace({ tenant, client, urls, signal }: LoadOptions): Promise<void> {
+async function otelTrace({ tenant, client, url, signal }: LoadOptions): Promise<void> {
   const { name, entry } = tenant.ledger.openTrace();
   const [traceId, rootId] = [randomBytes(16).toString("hex"), randomBytes(8).toString("hex")];
   const nowNano = `${Date.now()}000000`;
@@ -96,14 +101,14 @@ async function otelTrace({ tenant, client, urls, signal }: LoadOptions): Promise
   const resource = { attributes: [{ key: "service.name", value: { stringValue: "otel" } }] };
   const body = { resourceSpans: [{ resource, scopeSpans: [{ scope: { name: "proof" }, spans }] }] };
   const request = { method: "POST", headers: authorized(tenant), body };
-  if (!(await client.untilAcknowledged(`${urls.trace}/v1/traces`, request, signal))) return;
+  if (!(await client.untilAcknowledged(`${url("trace-api")}/v1/traces`, request, signal))) return;
   entry.isAcknowledged = true;
   entry.status = "success";
   entry.spans.push(name, "child");
 }
 
 /** A page view, sent once. Each of 200 visitors has ten, then they return. */
-async function visit({ tenant, client, urls }: LoadOptions, n: number): Promise<void> {
+async function visit({ tenant, client, url }: LoadOptions, n: number): Promise<void> {
   const { path, entry } = tenant.ledger.openEvent();
   const visitor = Math.floor(n / 10) % 200;
   const headers = {
@@ -111,45 +116,41 @@ async function visit({ tenant, client, urls }: LoadOptions, n: number): Promise<
     "X-Forwarded-For": `203.0.113.${visitor}`,
   };
   const body = { name: "pageview", url: `https://${tenant.domain}${path}`, domain: tenant.domain };
-  const taken = await client.once(`${urls.collector}/api/event`, { method: "POST", headers, body });
+  const taken = await client.once(`${url("collector")}/api/event`, { method: "POST", headers, body });
   if (taken) entry.acknowledged++;
 }
 
-async function readStatistics({ tenant, client, urls }: LoadOptions): Promise<void> {
+async function readStatistics({ tenant, client, url }: LoadOptions): Promise<void> {
   const headers = { Authorization: `Bearer ${tenant.statisticsKey}` };
-  await client.once(`${urls.analytics}/api/v1/sites/${tenant.siteId}/stats`, { headers });
+  await client.once(`${url("analytics-api")}/api/v1/sites/${tenant.siteId}/stats`, { headers });
 }
 
-async function readDashboard({ client, urls }: LoadOptions): Promise<void> {
-  await client.once(`${urls.dashboard}/dashboard`, {});
+async function readDashboard({ client, url }: LoadOptions): Promise<void> {
+  await client.once(`${url("dashboard")}/dashboard`, {});
 }
 
 /** Between two requests of the quiet account. */
-const pauseMs = 25;
+const quietPauseMs = 25;
 
 /**
  * A small account beside the load: writes a trace, reads it, and so on until the signal.
  * @returns the durations of its acknowledged requests
  */
-export async function runQuiet(tenant: Tenant, client: Client, url: string, signal: AbortSignal): Promise<number[]> {
+export async function runQuiet({ tenant, client, url, signal }: Omit<LoadOptions, "loops" | "pauseMs">) {
   const durations: number[] = [];
+  const address = `${url("trace-api")}/api/v1/traces`;
   while (!signal.aborted) {
     const { name, entry } = tenant.ledger.openTrace();
-    const headers = { Authorization: `Bearer ${tenant.traceKey}` };
     const body = { agent_id: "quiet", name, status: "running", started_at: new Date().toISOString() };
-    const keyed = { ...headers, "Idempotency-Key": randomUUID() };
-    const made = await client.untilAcknowledged(
-      `${url}/api/v1/traces`,
-      { method: "POST", headers: keyed, body },
-      signal,
-    );
+    const request = { method: "POST", headers: authorized(tenant, randomUUID()), body };
+    const made = await client.untilAcknowledged(address, request, signal);
     if (!made) continue;
     entry.isAcknowledged = true;
     entry.status = "running";
     durations.push(made.ms);
-    const read = await client.once(`${url}/api/v1/traces/${made.body["trace_id"]}`, { headers });
+    const read = await client.once(`${address}/${made.body["trace_id"]}`, { headers: authorized(tenant) });
     if (read) durations.push(read.ms);
-    await wait(pauseMs, undefined, { signal }).catch(() => undefined);
+    await wait(quietPauseMs, undefined, { signal }).catch(() => undefined);
   }
   return durations;
 }

@@ -1,29 +1,28 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { createUuidV7 } from "@waymark/database";
-import { createPrisma } from "@waymark/database/prisma";
 import { useDatabase } from "@waymark/testing";
-import { auditAlerts, auditReceiver, auditRows } from "./audit.js";
-import { type Receiver, startReceiver } from "./receiver.js";
-import type { Stage } from "./stage.js";
-import { makeTenant } from "./tenant.js";
+import { type Receiver, startReceiver } from "../system/receiver.js";
+import { auditMessages, auditRows } from "./audit.js";
+import { makeTenant, type Tenant } from "./tenant.js";
 
 const database = useDatabase();
 const uuid = createUuidV7();
 let receiver: Receiver;
 let tenants = 0;
 
+let close: () => unknown;
+
 beforeAll(async () => {
-  receiver = await startReceiver();
+  receiver = await startReceiver((step) => {
+    close = step;
+  });
 });
-afterAll(() => receiver.close());
+afterAll(async () => void (await close()));
 
-async function newTenant() {
-  const { pool } = database;
-  const stage = { system: { pool }, prisma: createPrisma(pool), receiver } as unknown as Stage;
-  return makeTenant(stage, `tenant-${++tenants}`);
+function newTenant(): Promise<Tenant> {
+  const url = () => "http://127.0.0.1";
+  return makeTenant({ pool: database.pool, url, receiver }, `tenant-${++tenants}`);
 }
-
-type Tenant = Awaited<ReturnType<typeof newTenant>>;
 
 /** Stores a trace as the service would; the month counts it. */
 async function store({ accountId }: Tenant, name: string, status = "running"): Promise<string> {
@@ -113,14 +112,14 @@ describe("the audit of rows", () => {
 
 describe("the audit of messages", () => {
   const mail = (body: string, headers: Record<string, string> = {}) =>
-    fetch(`${receiver.mailUrl}/emails`, { method: "POST", body, headers });
+    fetch(`${receiver.url}/emails`, { method: "POST", body, headers });
 
   it("finds an alert whose mail or webhook was not accepted", async () => {
     const tenant = await newTenant();
     const id = await storeAlert(tenant, uuid());
     await mail("{}", { "Idempotency-Key": id });
-    const { lost } = await auditAlerts(database.pool, tenant, receiver);
-    expect(lost).toEqual([`the webhook of alert ${id} was not accepted`]);
+    const { lost } = await auditMessages(database.pool, [tenant], receiver);
+    expect(lost).toEqual([[`the webhook of alert ${id} was not accepted`]]);
   });
 
   it("finds messages without an id and for no alert, and honours ids", async () => {
@@ -132,9 +131,9 @@ describe("the audit of messages", () => {
     await mail("{}");
     await mail("{}");
     await mail("{}", { "Idempotency-Key": "unknown" });
-    const found = await auditReceiver(database.pool, [tenant], receiver);
-    expect(found).toContain("2 messages were accepted without an id");
-    expect(found).toContain("a message was accepted with the id unknown of no alert");
+    const { strays } = await auditMessages(database.pool, [tenant], receiver);
+    expect(strays).toContain("2 messages were accepted without an id");
+    expect(strays).toContain("a message was accepted with the id unknown of no alert");
     expect(receiver.accepted.get(id)).toBe(1);
   });
 });

@@ -1,6 +1,8 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { deliveryIdOf } from "@waymark/alerts";
 import type pg from "pg";
-import type { Receiver } from "./receiver.js";
+import type { Receiver } from "../system/receiver.js";
+import type { System } from "../system/start-system.js";
 import type { Tenant } from "./tenant.js";
 
 /** What a comparison of a ledger with the stored rows found; each finding is a sentence. */
@@ -96,8 +98,8 @@ async function auditCounters(pool: pg.Pool, { accountId, siteId }: Tenant, { los
   }
 }
 
-/** The alerts of tenants that no receiver accepted yet. */
-export async function countOwed(pool: pg.Pool, tenants: readonly Tenant[]): Promise<number> {
+/** Mails and webhooks of tenants that wait. */
+async function countPending(pool: pg.Pool, tenants: readonly Tenant[]): Promise<number> {
   const { rows } = await pool.query<{ n: number }>(
     `SELECT (SELECT count(*) FROM alert WHERE account_id = ANY($1) AND sent_at IS NULL AND failed_at IS NULL)::int
       + (SELECT count(*) FROM delivery WHERE account_id = ANY($1) AND sent_at IS NULL AND failed_at IS NULL)::int AS n`,
@@ -106,33 +108,51 @@ export async function countOwed(pool: pg.Pool, tenants: readonly Tenant[]): Prom
   return rows[0]?.n ?? 0;
 }
 
-/** Compares a tenant's alerts with the receiver: one mail and one webhook of each, by their ids. */
-export async function auditAlerts(pool: pg.Pool, tenant: Tenant, { accepted }: Receiver): Promise<Findings> {
-  const findings: Findings = { lost: [], doubled: [] };
-  const { rows } = await pool.query<{ id: string }>("SELECT id FROM alert WHERE account_id = $1", [tenant.accountId]);
-  for (const { id } of rows) {
-    const ids = { mail: id, webhook: deliveryIdOf({ ...tenant, eventId: id }) };
-    for (const [kind, key] of Object.entries(ids)) {
-      if (!accepted.has(key)) findings.lost.push(`the ${kind} of alert ${id} was not accepted`);
-    }
-  }
-  return findings;
-}
-
-/** What the receiver accepted twice or without an alert of the tenants. */
-export async function auditReceiver(
+/**
+ * Compares the tenants' alerts with the receiver: one mail and one webhook of each, by their ids.
+ * @returns what it did not accept of each tenant, and what it accepted twice or without an alert
+ */
+export async function auditMessages(
   pool: pg.Pool,
   tenants: readonly Tenant[],
-  { accepted }: Receiver,
-): Promise<string[]> {
+  { accepted }: Pick<Receiver, "accepted">,
+) {
   const known = new Set<string>();
+  const lost: string[][] = [];
   for (const tenant of tenants) {
     const { rows } = await pool.query<{ id: string }>("SELECT id FROM alert WHERE account_id = $1", [tenant.accountId]);
-    for (const { id } of rows) known.add(id).add(deliveryIdOf({ ...tenant, eventId: id }));
+    const ids = rows.flatMap(({ id }) => [
+      { kind: "mail", id, key: id },
+      { kind: "webhook", id, key: deliveryIdOf({ ...tenant, eventId: id }) },
+    ]);
+    for (const { key } of ids) known.add(key);
+    const missing = ids.filter(({ key }) => !accepted.has(key));
+    lost.push(missing.map(({ kind, id }) => `the ${kind} of alert ${id} was not accepted`));
   }
-  return [...accepted].flatMap(([id, times]) => {
+  const strays = [...accepted].flatMap(([id, times]) => {
     if (id === "") return [`${times} messages were accepted without an id`];
     if (!known.has(id)) return [`a message was accepted with the id ${id} of no alert`];
     return times > 1 ? [`a message with the id ${id} was accepted ${times} times`] : [];
   });
+  return { lost, strays };
+}
+
+/** Mails and webhooks are tried again after half a minute at most, and twice as long after each failure. */
+const drainMs = 420_000;
+
+/**
+ * Waits for the last mails and webhooks, and compares all writes of tenants with the rows and the messages.
+ * @returns the findings of each tenant, and messages of none
+ */
+export async function auditAll({ pool, receiver }: Pick<System, "pool" | "receiver">, tenants: readonly Tenant[]) {
+  for (const until = Date.now() + drainMs; Date.now() < until && (await countPending(pool, tenants)) > 0; ) {
+    await wait(500);
+  }
+  const { lost, strays } = await auditMessages(pool, tenants, receiver);
+  const findings: Findings[] = [];
+  for (const [index, tenant] of tenants.entries()) {
+    const found = await auditRows(pool, tenant);
+    findings.push({ ...found, lost: [...found.lost, ...(lost[index] ?? [])] });
+  }
+  return { findings, strays };
 }

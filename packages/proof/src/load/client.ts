@@ -13,38 +13,22 @@ interface Request {
   body?: unknown;
 }
 
-/** What became of requests; `wrong` counts answers that no fault excuses, as `500 POST /path`. */
-interface Tally {
-  requests: number;
-  acknowledged: number;
-  refused: number;
-  /** Connections that broke or were refused. */
-  broken: number;
-  hung: number;
-  wrong: Map<string, number>;
-}
+export type Client = ReturnType<typeof createClient>;
 
 /** Sends requests and counts their ends. */
-export interface Client {
-  readonly tally: Tally;
+export function createClient() {
+  const tally = {
+    requests: 0,
+    acknowledged: 0,
+    refused: 0,
+    /** Connections that broke or were refused. */
+    broken: 0,
+    hung: 0,
+    /** Answers that no fault excuses, as `500 POST /path`, with their numbers. */
+    wrong: {} as Record<string, number>,
+  };
   /** @returns the answer's body; undefined without a 2xx */
-  once(url: string, request: Request): Promise<Answer | undefined>;
-  /** Repeats a request until its 2xx. @returns undefined if the signal aborts before */
-  untilAcknowledged(url: string, request: Request, signal: AbortSignal): Promise<Answer | undefined>;
-}
-
-interface Answer {
-  body: Record<string, unknown>;
-  ms: number;
-}
-
-function emptyTally(): Tally {
-  return { requests: 0, acknowledged: 0, refused: 0, broken: 0, hung: 0, wrong: new Map() };
-}
-
-export function createClient(): Client {
-  const tally = emptyTally();
-  const once = async (url: string, request: Request): Promise<Answer | undefined> => {
+  const once = async (url: string, request: Request) => {
     const { method = "GET", headers, body } = request;
     tally.requests++;
     const signal = AbortSignal.timeout(hangMs);
@@ -57,17 +41,19 @@ export function createClient(): Client {
       if (response.status < 300) {
         tally.acknowledged++;
         const isJson = response.headers.get("content-type")?.includes("json");
-        return { body: isJson ? JSON.parse(text) : {}, ms: performance.now() - startedAt };
+        const read: Record<string, unknown> = isJson ? JSON.parse(text) : {};
+        return { body: read, ms: performance.now() - startedAt };
       }
+      const what = `${response.status} ${method} ${new URL(url).pathname.replaceAll(/[0-9a-f-]{36}/g, ":id")}`;
       if (refusals.includes(response.status)) tally.refused++;
-      else
-        count(tally.wrong, `${response.status} ${method} ${new URL(url).pathname.replaceAll(/[0-9a-f-]{36}/g, ":id")}`);
+      else tally.wrong[what] = (tally.wrong[what] ?? 0) + 1;
     } catch {
       if (signal.aborted) tally.hung++;
       else tally.broken++;
     }
     return undefined;
   };
+  /** Repeats a request until its 2xx. @returns undefined if the signal aborts before */
   const untilAcknowledged = async (url: string, request: Request, signal: AbortSignal) => {
     for (;;) {
       const answer = await once(url, request);
@@ -76,10 +62,6 @@ export function createClient(): Client {
     }
   };
   return { tally, once, untilAcknowledged };
-}
-
-function count(counts: Map<string, number>, name: string): void {
-  counts.set(name, (counts.get(name) ?? 0) + 1);
 }
 
 /** Enough to fill group commits, as clients do together. */

@@ -5,14 +5,9 @@ import { heapFileOf, type ProcessName, processNames, type System } from "../syst
 
 const heapLimitMs = 10_000;
 
-/** The memory of each process in MB, as Linux counts it; without /proc none. */
+/** The memory of each process in MB, as Linux counts it; 0 without /proc. */
 export function readMemory({ apps }: System): Map<string, number> {
-  const memory = new Map<string, number>();
-  for (const name of processNames) {
-    const { now } = memoryOf(apps[name].identity.pid);
-    if (now > 0) memory.set(name, now / 1_024_000);
-  }
-  return memory;
+  return new Map(processNames.map((name) => [name, memoryOf(apps[name].identity.pid).now / 1_000_000]));
 }
 
 /**

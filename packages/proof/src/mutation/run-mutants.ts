@@ -1,11 +1,10 @@
 import { spawn } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { findMutations, type Mutation } from "./mutations.js";
 
 /** A mutation of a file, and what the tests said. */
-interface Mutant extends Mutation {
-  readonly file: string;
+interface Mutant extends Omit<Place, "source"> {
   readonly fate: "killed" | "hung" | "survived";
   /** The suite that failed. */
   readonly by?: string;
@@ -22,11 +21,14 @@ interface Options {
   signal: AbortSignal;
 }
 
-/** Runs a suite of tests, those of one source where it is given. */
-type Run = (suite: Suite, limitMs: number, source?: string) => Promise<Verdict>;
+type Verdict = "passed" | "failed" | "hung";
 
-/** How long a suite takes without a mutation. */
-type Durations = ReadonlyMap<Suite, number>;
+/** Test files that run together. */
+interface Round {
+  readonly by: string;
+  readonly files: readonly string[];
+  readonly limitMs: number;
+}
 
 const firstLimitMs = 900_000;
 /** A mutant that takes so many times as long, and half a minute, waits without end. */
@@ -38,18 +40,35 @@ const patience = { times: 4, moreMs: 30_000 };
  * @throws Error where a suite fails without a mutation
  */
 export async function runMutants({ root, packages, count, random, say, signal }: Options): Promise<Mutant[]> {
-  const run: Run = (suite, limitMs, source) => runSuite({ root, suite, limitMs, source, signal });
-  const durations = new Map<Suite, number>();
+  const run = (files: readonly string[], limitMs: number) => runTests(root, files, { limitMs, signal });
+  const rounds = new Map<Suite, Round>();
   for (const suite of new Set(packages.flatMap((name) => judges[name] ?? []))) {
+    const files = findTests(root, suite);
     const began = performance.now();
-    const verdict = await run(suite, firstLimitMs);
+    const verdict = await run(files, firstLimitMs);
     if (signal.aborted) return [];
-    if (verdict !== "passed") {
-      throw new Error(`The tests of ${suite.folder} fail without a mutation.`);
-    }
-    durations.set(suite, performance.now() - began);
-    say(`without a mutation: ${suite.folder} ${suite.patterns.join(" ")} ${secondsOf(durations.get(suite))}`);
+    if (verdict !== "passed") throw new Error(`The tests of ${suite.folder} fail without a mutation.`);
+    const ms = performance.now() - began;
+    rounds.set(suite, { by: suite.folder, files, limitMs: patience.times * ms + patience.moreMs });
+    say(`without a mutation: ${suite.folder} ${suite.patterns.join(" ")} ${Math.round(ms / 1_000)} s`);
   }
+  const judge = async ({ source, ...place }: Place, own: readonly Round[]): Promise<Mutant> => {
+    const path = join(root, place.file);
+    const original = readFileSync(path, "utf8");
+    const folder = dirname(path);
+    const beside = readdirSync(folder).filter(isTest);
+    const nearest = { by: dirname(place.file), files: beside.map((name) => join(folder, name)) };
+    writeFileSync(path, source);
+    try {
+      for (const { by, files, limitMs } of [{ ...own[0], ...nearest }, ...own]) {
+        const verdict = files.length > 0 ? await run(files, limitMs ?? firstLimitMs) : "passed";
+        if (verdict !== "passed") return { ...place, fate: verdict === "failed" ? "killed" : "hung", by };
+      }
+      return { ...place, fate: "survived" };
+    } finally {
+      writeFileSync(path, original);
+    }
+  };
   const places = new Map(packages.map((name) => [name, findPlaces(root, name)]));
   const mutants: Mutant[] = [];
   for (let index = 0; index < count && !signal.aborted; index++) {
@@ -57,16 +76,15 @@ export async function runMutants({ root, packages, count, random, say, signal }:
     const left = places.get(name) ?? [];
     const [place] = left.splice(Math.floor(random() * left.length), 1);
     if (!place) continue;
-    const mutant = await judge({ root, place, suites: judges[name] ?? [], run, durations });
+    const mutant = await judge(
+      place,
+      (judges[name] ?? []).flatMap((suite) => rounds.get(suite) ?? []),
+    );
     if (signal.aborted) break;
     mutants.push(mutant);
     say(`${mutants.length}: ${describe(mutant)}`);
   }
   return mutants;
-}
-
-function secondsOf(ms = 0): string {
-  return `${Math.round(ms / 1_000)} s`;
 }
 
 /** A mutant in one line. */
@@ -75,31 +93,6 @@ export function describe({ fate, by, file, line, before, after }: Mutant): strin
 }
 
 type Place = Mutation & { readonly file: string };
-
-interface Judgement {
-  root: string;
-  place: Place;
-  suites: readonly Suite[];
-  run: Run;
-  durations: Durations;
-}
-
-async function judge({ root, place, suites, run, durations }: Judgement): Promise<Mutant> {
-  const path = join(root, place.file);
-  const original = readFileSync(path, "utf8");
-  writeFileSync(path, place.source);
-  try {
-    for (const suite of suites) {
-      const limitMs = patience.times * (durations.get(suite) ?? 0) + patience.moreMs;
-      const isOwn = place.file.startsWith(`${suite.folder}/`);
-      const verdict = await run(suite, limitMs, isOwn ? path : undefined);
-      if (verdict !== "passed") return { ...place, fate: verdict === "failed" ? "killed" : "hung", by: suite.folder };
-    }
-    return { ...place, fate: "survived" };
-  } finally {
-    writeFileSync(path, original);
-  }
-}
 
 function findPlaces(root: string, name: string): Place[] {
   const folder = join(root, "packages", name, "src");
@@ -111,26 +104,26 @@ function findPlaces(root: string, name: string): Place[] {
     );
 }
 
-type Verdict = "passed" | "failed" | "hung";
+const isTest = (path: string) => path.endsWith(".test.ts");
 
-interface SuiteRun {
-  root: string;
-  suite: Suite;
-  limitMs: number;
-  source: string | undefined;
-  signal: AbortSignal;
+function findTests(root: string, { folder, patterns }: Suite): string[] {
+  const found = readdirSync(join(root, folder, "src"), { recursive: true, encoding: "utf8" })
+    .map((path) => join("src", path))
+    .filter((path) => isTest(path) && (patterns.length === 0 || patterns.some((each) => new RegExp(each).test(path))));
+  if (found.length === 0) throw new Error(`No test of ${folder} is called ${patterns.join(" or ")}.`);
+  return found.map((path) => join(root, folder, path));
 }
 
-function runSuite({ root, suite: { folder, patterns }, limitMs, source, signal }: SuiteRun): Promise<Verdict> {
-  const jest = join(root, "packages/testing/bin/jest.mjs");
-  const which = source === undefined ? patterns : ["--findRelatedTests", source];
+function runTests(
+  root: string,
+  files: readonly string[],
+  { limitMs, signal }: { limitMs: number; signal: AbortSignal },
+): Promise<Verdict> {
+  const program = join(root, "packages/testing/bin/run.mjs");
   return new Promise((resolve) => {
-    // A group of its own: jest runs in a process of the started one.
-    const child = spawn(process.execPath, [jest, "--bail", "--silent", ...which], {
-      cwd: join(root, folder),
-      stdio: "ignore",
-      detached: true,
-    });
+    const args = [program, JSON.stringify({ files }), "--bail", "--silent"];
+    // A group of its own: tests run in processes of the started one.
+    const child = spawn(process.execPath, args, { cwd: root, stdio: "ignore", detached: true });
     let isHung = false;
     const end = () => child.pid && process.kill(-child.pid, "SIGKILL");
     const timer = setTimeout(() => {
@@ -181,12 +174,12 @@ export const judges: Readonly<Record<string, readonly Suite[]>> = {
       ...["traces", "spans", "agents", "failures", "usage", "scores", "stream"].map((it) => `src/${it}/`),
     ),
     suite("apps/trace-api", "src/model-calls", "src/otlp/otlp.route", "src/otlp/otlp-recordings"),
-    suite("apps/worker", "src/blocks", "src/model-calls"),
+    suite("apps/worker", "src/store-blocks", "src/settle-calls"),
     suite("apps/dashboard", "src/trace/get-", "src/traces/.*route", "src/agents/.*route", "src/failures/.*route"),
   ],
   alerts: [
     suite("packages/alerts"),
-    suite("apps/worker", "src/alerts", "src/channels", "src/rules", "src/stale-traces", "src/retention"),
+    suite("apps/worker", "src/alerts", "src/channels", "src/stale-traces", "src/retention"),
     suite("apps/trace-api", "traces/finalize", "traces/alert-queue"),
     suite("packages/cli", "commands/channels", "commands/mutes"),
     suite("apps/dashboard", "src/alerts/.*route", "src/channels/.*route"),

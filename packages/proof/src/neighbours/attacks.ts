@@ -2,6 +2,7 @@ import { request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
+import { otlpOf } from "../fuzz/plan-costly.js";
 
 /** The attacked service and what the attacker owns. */
 export interface Target {
@@ -35,13 +36,13 @@ const bodiesAtOnce = 150;
 const streamsAtOnce = 1_200;
 
 const mebibyte = 1_048_576;
-const startedAt = "2026-11-21T09:00:00.000Z";
+const step = { name: "step", status: "ok", started_at: "2026-11-21T09:00:00.000Z" };
 /** Almost 4 MiB, and of all texts that long one of the slowest to parse. */
 const manyObjects = `[${"{},".repeat(1_300_000)}{}]`;
 
 /** A request repeated on each connection. */
 interface Repeated {
-  method: "GET" | "POST";
+  method: string;
   path: string;
   headers: Record<string, string>;
   body?: Buffer;
@@ -53,30 +54,11 @@ const ofTraces = ({ traceKey }: Target) => ({
 });
 
 const writes: Readonly<Record<string, (target: Target) => Repeated>> = {
-  "spans of 2 MiB": (target) => ({
-    method: "POST",
-    path: `/api/v1/traces/${target.traces[0]}/spans`,
-    headers: ofTraces(target),
-    body: Buffer.from(
-      JSON.stringify({ name: "large", status: "ok", started_at: startedAt, input: "x".repeat(2 * mebibyte) }),
-    ),
-  }),
-  "batches of 1,000 spans": (target) => ({
-    method: "POST",
-    path: `/api/v1/traces/${target.traces[0]}/spans/batch`,
-    headers: ofTraces(target),
-    body: Buffer.from(
-      JSON.stringify({
-        spans: Array.from({ length: 1_000 }, () => ({ name: "step", status: "ok", started_at: startedAt })),
-      }),
-    ),
-  }),
-  "batches with two members `spans`, one of 1.3 million elements": (target) => ({
-    method: "POST",
-    path: `/api/v1/traces/${target.traces[0]}/spans/batch`,
-    headers: ofTraces(target),
-    body: Buffer.from(`{"spans":[${"1,".repeat(1_300_000)}1],"spans":[]}`),
-  }),
+  "spans of 2 MiB": (target) => spansOf(target, "", JSON.stringify({ ...step, input: "x".repeat(2 * mebibyte) })),
+  "batches of 1,000 spans": (target) =>
+    spansOf(target, "/batch", JSON.stringify({ spans: Array.from({ length: 1_000 }, () => step) })),
+  "batches with two members `spans`, one of 1.3 million elements": (target) =>
+    spansOf(target, "/batch", `{"spans":[${"1,".repeat(1_300_000)}1],"spans":[]}`),
   "spans of 1.3 million objects": (target) =>
     gzipped(target, `/api/v1/traces/${target.traces[0]}/spans`, `{"name":"s","input":${manyObjects}}`),
   "OTLP, a value of 1.3 million objects": (target) =>
@@ -90,36 +72,18 @@ const writes: Readonly<Record<string, (target: Target) => Repeated>> = {
     path: `/api/v1/traces/${target.heavyTrace}`,
     headers: ofTraces(target),
   }),
-  "OTLP, resource of 1 MiB and 4,000 spans": (target) => otlpBomb(target, mebibyte, 4_000),
-  "OTLP, 20,000 traces": (target) => otlpBomb(target, 100, 20_000),
+  "OTLP, resource of 1 MiB and 4,000 spans": (target) => gzipped(target, "/v1/traces", otlpOf(4_000, mebibyte)),
+  "OTLP, 20,000 traces": (target) => gzipped(target, "/v1/traces", otlpOf(20_000, 100)),
 };
 
-function gzipped(target: Target, path: string, json: string): Repeated {
-  return { method: "POST", path, headers: { ...ofTraces(target), "Content-Encoding": "gzip" }, body: gzipSync(json) };
+function spansOf(target: Target, kind: "" | "/batch", json: string): Repeated {
+  const path = `/api/v1/traces/${target.traces[0]}/spans${kind}`;
+  return { method: "POST", path, headers: ofTraces(target), body: Buffer.from(json) };
 }
 
-/** An OTLP request with a large resource, or many traces of one span; it compresses well. */
-function otlpBomb(target: Target, resourceBytes: number, spans: number): Repeated {
-  const nanos = "1795251600000000000";
-  const body = {
-    resourceSpans: [
-      {
-        resource: { attributes: [{ key: "blob", value: { stringValue: "x".repeat(resourceBytes) } }] },
-        scopeSpans: [
-          {
-            spans: Array.from({ length: spans }, (_, n) => ({
-              traceId: (n + 1).toString(16).padStart(32, "0"),
-              spanId: "00000000000000ff",
-              name: "s",
-              startTimeUnixNano: nanos,
-              endTimeUnixNano: nanos,
-            })),
-          },
-        ],
-      },
-    ],
-  };
-  return gzipped(target, "/v1/traces", JSON.stringify(body));
+/** It compresses well. */
+function gzipped(target: Target, path: string, json: string): Repeated {
+  return { method: "POST", path, headers: { ...ofTraces(target), "Content-Encoding": "gzip" }, body: gzipSync(json) };
 }
 
 /** Ten filters of 50 texts that no path contains, and that it takes a search long to miss. */
@@ -140,27 +104,31 @@ const queries: Readonly<Record<string, (target: Target, turn: number) => { site:
   }),
 };
 
-const readAttacks: Attack[] = Object.entries(queries).flatMap(([name, ask]): Attack[] => [
-  {
-    name,
-    service: "dashboard",
-    run: (target, signal, count) =>
-      repeat(target, signal, count, (turn) => {
-        const { site, query } = ask(target, turn);
-        return { method: "GET", path: `/dashboard/api/sites/${site}/${query}`, headers: { Cookie: target.cookie } };
-      }),
+/** The services that answer queries: their paths, and what proves an account to them. */
+const readers = {
+  dashboard: { base: "/dashboard/api", proofOf: ({ cookie }: Target) => ({ Cookie: cookie }) },
+  "analytics-api": {
+    base: "/api/v1",
+    proofOf: ({ statisticsKeys }: Target, turn: number) => ({
+      Authorization: `Bearer ${statisticsKeys[turn % statisticsKeys.length]}`,
+    }),
   },
-  {
-    name,
-    service: "analytics-api",
-    run: (target, signal, count) =>
-      repeat(target, signal, count, (turn) => {
-        const { site, query } = ask(target, turn);
-        const key = target.statisticsKeys[turn % target.statisticsKeys.length];
-        return { method: "GET", path: `/api/v1/sites/${site}/${query}`, headers: { Authorization: `Bearer ${key}` } };
-      }),
-  },
-]);
+};
+
+const readAttacks = Object.entries(queries).flatMap(([name, ask]) =>
+  (["dashboard", "analytics-api"] as const).map((service): Attack => {
+    const { base, proofOf } = readers[service];
+    return {
+      name,
+      service,
+      run: (target, signal, count) =>
+        repeat(target, signal, count, (turn) => {
+          const { site, query } = ask(target, turn);
+          return { method: "GET", path: `${base}/sites/${site}/${query}`, headers: proofOf(target, turn) };
+        }),
+    };
+  }),
+);
 
 export const attacks: readonly Attack[] = [
   ...Object.entries(writes).map(
@@ -217,7 +185,7 @@ async function repeat(
   { port }: Target,
   signal: AbortSignal,
   count: Count,
-  next: (turn: number) => Omit<Repeated, "method"> & { method: string },
+  next: (turn: number) => Repeated,
 ): Promise<void> {
   let turn = 0;
   const once = () =>

@@ -5,18 +5,22 @@ import { cpus } from "node:os";
 import { resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { memoryOf } from "@waymark/local/process-usage";
+import { readOptions } from "@waymark/local/program-options";
+import { undoing } from "../system/undo.js";
 import { type Attack, attackConnections, attacks } from "./attacks.js";
 import { openStage, type Stage } from "./stage.js";
-import { drive, perSecond, type Seen, smallRequests } from "./victim.js";
+import { drive, perSecond, smallRequests } from "./victim.js";
 
-const usage = `usage: pnpm bench neighbours [--seconds 8] [--only PART] [--before CLONE] [--save]
-Measures an account's small requests to the trace API, the analytics API and the dashboard alone and beside another account
-at its worst. Each service runs with the flags of its image.
-  --only    attacks whose service or name has this part
-  --before  also measures another built clone, on the same data
-  --save    keeps the report in packages/proof/results/neighbours.txt`;
+const purpose = `Measures an account's small requests to the trace API, the analytics API and the dashboard alone and beside another account
+at its worst. Each service runs with the flags of its image.`;
+
+const { seconds, only, before, save } = readOptions("pnpm bench neighbours", purpose, {
+  seconds: { takes: "NUMBER", default: 8, what: "of small requests beside each attack" },
+  only: { takes: "TEXT", what: "attacks whose service or name has this part" },
+  before: { takes: "CLONE", what: "also measures another built clone, on the same data" },
+  save: { what: "keeps the report in packages/proof/results/neighbours.txt" },
+});
 
 /** The goals for a small request beside the worst neighbour. */
 const goalP99Ms = 250;
@@ -24,44 +28,24 @@ const goalMib = 512;
 /** The attack runs this long before the measurement. */
 const leadMs = 2_000;
 
-interface Outcome extends Seen {
-  service: string;
-  attack: string;
-  build: string;
-  highestMib: number;
-  end: string | undefined;
-  answers: Record<string, number>;
-}
+type Outcome = Awaited<ReturnType<typeof measureBeside>>;
+
+/** An attack by its place in the list, or none. */
+type Row = Pick<Attack, "service" | "name"> & { index?: number };
 
 const say = (line: string) => void process.stderr.write(`${line}\n`);
-const { values } = parseArgs({
-  args: process.argv.slice(2).filter((arg) => arg !== "--"),
-  options: {
-    seconds: { type: "string", default: "8" },
-    only: { type: "string", default: "" },
-    before: { type: "string" },
-    save: { type: "boolean", default: false },
-    help: { type: "boolean" },
-  },
-});
-const seconds = Number(values.seconds);
-if (values.help || !(Number.isSafeInteger(seconds) && seconds > 0)) {
-  say(usage);
-  process.exit(values.help ? 0 : 2);
-}
-
-const chosen = attacks.flatMap((attack, index) =>
-  `${attack.service} ${attack.name}`.includes(values.only) ? [{ ...attack, index }] : [],
-);
+const chosen: Row[] = attacks
+  .map(({ service, name }, index) => ({ service, name, index }))
+  .filter(({ service, name }) => `${service} ${name}`.includes(only ?? ""));
 const services = [...new Set(chosen.map(({ service }) => service))];
-const rows: { service: Attack["service"]; name: string; index?: number }[] = services.flatMap((service) => [
+const rows = services.flatMap((service) => [
   { service, name: "(no neighbour)" },
   ...chosen.filter((attack) => attack.service === service),
 ]);
-const builds = { ...(values.before && { before: resolve(values.before) }), now: undefined };
-const stage = await openStage({ withPageViews: services.some((service) => service !== "trace-api"), say });
-process.once("SIGINT", () => void stage.stop().then(() => process.exit(130)));
-try {
+const builds = { ...(before && { before: resolve(before) }), now: undefined };
+await undoing(async (undo) => {
+  const withPageViews = services.some((service) => service !== "trace-api");
+  const stage = await openStage({ withPageViews, say }, undo);
   const outcomes: Outcome[] = [];
   for (const row of rows) {
     for (const [build, folder] of Object.entries(builds)) {
@@ -71,20 +55,17 @@ try {
   }
   const report = format(outcomes);
   process.stdout.write(`\n${report}`);
-  const file = fileURLToPath(new URL("../../results/neighbours.txt", import.meta.url));
-  if (values.save) await writeFile(file, report);
-} finally {
-  await stage.stop();
-}
+  if (save) await writeFile(new URL("../../results/neighbours.txt", import.meta.url), report);
+});
 
 /** Starts the service anew for each attack, so that its memory is the attack's. */
 async function measureBeside(
   { start, target, victim }: Stage,
-  { service, name, index }: { service: Attack["service"]; name: string; index?: number },
+  { service, name, index }: Row,
   build: string,
   folder: string | undefined,
-): Promise<Outcome> {
-  const { port, process: app } = await start(service, folder);
+) {
+  const { port, app } = await start(service, folder);
   let end: string | undefined;
   void app.ended.then((how) => {
     end = how.split("\n")[0];

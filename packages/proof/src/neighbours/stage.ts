@@ -1,34 +1,31 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { createSite, issueKey } from "@waymark/accounts";
 import { prepareDatabase } from "@waymark/cli";
-import { createPool, createUuidV7, withTransaction } from "@waymark/database";
-import { type AppProcess, startEmbeddedPostgres } from "@waymark/local";
+import { createPool, createUuidV7 } from "@waymark/database";
+import { startEmbeddedPostgres } from "@waymark/local";
 import type pg from "pg";
 import { fillSite } from "../fuzz/plan-costly.js";
-import { createTenant, type Tenant } from "../fuzz/tenant.js";
-import { startService } from "../system/start-service.js";
+import {
+  freePorts,
+  launch,
+  makeFolder,
+  type ServiceName,
+  waitUntilReady,
+  withoutRateLimits,
+} from "../system/start-system.js";
+import { createTenant, type Tenant } from "../system/tenant.js";
+import type { Undo } from "../system/undo.js";
 import type { Target } from "./attacks.js";
 import type { Victim } from "./victim.js";
 
-export interface Stage {
-  readonly target: Omit<Target, "port">;
-  readonly victim: Victim;
-  /** Starts an app of a build with the flags of its image. */
-  start(app: string, build?: string): Promise<{ port: number; process: AppProcess }>;
-  /** Ends the session, and so the apps' memory of it. */
-  stop(): Promise<void>;
-}
+export type Stage = Awaited<ReturnType<typeof openStage>>;
 
 const longPaths = 6_048;
 const unstoredEvents = 34_560;
 const keysOfStatistics = 60;
 const dashboardUrl = "http://localhost:4000";
-const root = fileURLToPath(new URL("../../../../", import.meta.url));
 
-type SiteToFill = Parameters<typeof fillSite>[1];
+type FillSite = (site: Pick<Tenant, "domain">, count: number) => Promise<void> | undefined;
 
 interface StageOptions {
   /** Whether statistics are asked for. The attacker's page views take the collector minutes. */
@@ -37,69 +34,75 @@ interface StageOptions {
 }
 
 /** Opens a Postgres with an attacker and a victim, and sends the attacker's page views through the collector. */
-export async function openStage({ withPageViews, say }: StageOptions): Promise<Stage> {
-  const folder = await mkdtemp(join(tmpdir(), "waymark-neighbours-"));
+export async function openStage({ withPageViews, say }: StageOptions, undo: Undo) {
+  const folder = await makeFolder(undo);
   const postgres = await startEmbeddedPostgres({ folder: join(folder, "postgres") });
-  const undo = [() => rm(folder, { recursive: true, force: true }), () => postgres.stop()];
-  const stop = async () => {
-    for (const step of undo.splice(0).reverse()) await step();
+  undo(() => postgres.stop());
+  const { connectionString } = postgres;
+  await prepareDatabase(connectionString, undefined);
+  const options = { maxConnections: 3, applicationName: "neighbours", statementTimeoutMs: 0 };
+  const pool = createPool({ connectionString, ...options });
+  undo(() => pool.end());
+  /** Starts a service of a build. */
+  const start = async (name: ServiceName, build?: string) => {
+    const ports = await freePorts();
+    const env = {
+      ...withoutRateLimits,
+      TRUSTED_PROXIES: "loopback",
+      // Of earlier builds.
+      COLLECTOR_RATE_LIMIT_PER_SITE: "0",
+      DATABASE_URL: connectionString,
+      DIRECT_DATABASE_URL: connectionString,
+      DASHBOARD_URL: dashboardUrl,
+    };
+    const app = launch(name, { build, folder, ports, env });
+    // Earlier builds do not tell this process that they are ready.
+    await waitUntilReady(`http://127.0.0.1:${ports.metricsPort}`);
+    return { app, port: ports.port };
   };
-  const start = (app: string, build = root) =>
-    startService(app, { build, folder, databaseUrl: postgres.connectionString, env: { DASHBOARD_URL: dashboardUrl } });
-  try {
-    await prepareDatabase(postgres.connectionString, undefined);
-    const options = { maxConnections: 3, applicationName: "neighbours", statementTimeoutMs: 0 };
-    const pool = createPool({ connectionString: postgres.connectionString, ...options });
-    undo.push(() => pool.end());
-    const collector = await start("collector");
-    const url = `http://127.0.0.1:${collector.port}`;
-    const fill = (site: SiteToFill, count: number) => (withPageViews ? fillSite(url, site, count) : undefined);
-    const [target, victim] = await makeAccounts(pool, { fill, say });
-    await collector.process.stop();
-    return { target, victim, start, stop };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+  const collector = await start("collector");
+  const url = `http://127.0.0.1:${collector.port}`;
+  const fill: FillSite = (site, count) => (withPageViews ? fillSite(url, site, count) : undefined);
+  const [target, victim] = await makeAccounts(pool, fill, say);
+  await collector.app.stop();
+  return { target, victim, start };
 }
 
 async function makeAccounts(
   pool: pg.Pool,
-  { fill, say }: { fill(site: SiteToFill, count: number): Promise<void> | undefined; say(line: string): void },
+  fill: FillSite,
+  say: (line: string) => void,
 ): Promise<[Omit<Target, "port">, Victim]> {
   const store = { pool, url: () => dashboardUrl };
   const [attacker, victim] = [await createTenant(store, "attacker"), await createTenant(store, "victim")];
   const [attackerTraces, victimTraces] = [await makeTraces(pool, attacker), await makeTraces(pool, victim)];
-  // No quota ends a run early.
-  await pool.query("UPDATE account SET plan = 'pro'");
-  const unstored = await Promise.all([1, 2, 3].map((n) => makeSite(pool, attacker, `unstored-${n}`)));
-  const paths = { id: attacker.siteId, domain: attacker.domain };
-  await fill(paths, longPaths);
+  await fill(attacker, longPaths);
   say(`${longPaths} page views with long paths are stored`);
-  for (const site of unstored) await fill(site, unstoredEvents);
+  const unstoredSites: string[] = [];
+  for (const name of ["unstored-1", "unstored-2", "unstored-3"]) {
+    const domain = `${name}.example.com`;
+    const { site } = await createSite(pool, { accountId: attacker.accountId, domain, name });
+    await fill({ domain }, unstoredEvents);
+    unstoredSites.push(site.id);
+  }
   say(`${unstoredEvents} events of each of three sites are stored`);
   await makeGoals(pool, attacker.siteId);
+  const heavy = { trace: attackerTraces[2] ?? "", count: 5, length: 4 * 1_048_576 - 2 };
+  const small = { trace: victimTraces[0] ?? "", count: 50, length: 400 };
   return [
     {
-      traceKey: attacker.traceKey,
-      cookie: attacker.cookie,
+      ...attacker,
       statisticsKeys: await makeKeys(pool, attacker),
       traces: attackerTraces,
-      heavyTrace: await makeSpans(pool, attacker, {
-        trace: attackerTraces[2] ?? "",
-        count: 5,
-        length: 4 * 1_048_576 - 2,
-      }),
-      pathsSite: paths.id,
-      unstoredSites: unstored.map(({ id }) => id),
+      heavyTrace: await makeSpans(pool, attacker, heavy),
+      pathsSite: attacker.siteId,
+      unstoredSites,
     },
     {
-      traceKey: victim.traceKey,
-      cookie: victim.cookie,
-      siteId: victim.siteId,
+      ...victim,
       traces: victimTraces.slice(1),
       statisticsKeys: await makeKeys(pool, victim),
-      readTrace: await makeSpans(pool, victim, { trace: victimTraces[0] ?? "", count: 50, length: 400 }),
+      readTrace: await makeSpans(pool, victim, small),
     },
   ];
 }
@@ -107,17 +110,9 @@ async function makeAccounts(
 async function makeKeys(pool: pg.Pool, { accountId }: Tenant): Promise<string[]> {
   const keys: string[] = [];
   for (let n = 0; n < keysOfStatistics; n++) {
-    keys.push(
-      (await withTransaction(pool, (client) => issueKey(client, { accountId, service: "analytics", name: "bench" })))
-        .key,
-    );
+    keys.push((await issueKey(pool, { accountId, service: "analytics", name: "bench" })).key);
   }
   return keys;
-}
-
-async function makeSite(pool: pg.Pool, { accountId }: Tenant, name: string) {
-  const { site } = await createSite(pool, { accountId, domain: `${name}.example.com`, name });
-  return site;
 }
 
 async function makeTraces(pool: pg.Pool, { accountId }: Tenant): Promise<string[]> {

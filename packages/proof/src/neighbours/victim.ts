@@ -1,5 +1,6 @@
-import { Agent, request } from "node:http";
-import { percentile } from "../load/figures.js";
+import { Agent } from "node:http";
+import { percentile } from "@waymark/local/figures";
+import { type Sent, send } from "../fuzz/send.js";
 import type { Attack } from "./attacks.js";
 
 /** What the measured account owns. */
@@ -13,27 +14,12 @@ export interface Victim {
   readTrace: string;
 }
 
-export interface Seen {
-  sent: number;
-  failed: Record<string, number>;
-  p50Ms: number;
-  p99Ms: number;
-  longestMs: number;
-}
-
 /** Requests per second of each kind, sent whether or not earlier ones are answered. */
 export const perSecond = 20;
 /** A later answer counts as none. */
 const patienceMs = 30_000;
 
-interface SmallRequest {
-  method: string;
-  path: string;
-  headers: Record<string, string>;
-  body?: string;
-}
-
-type Make = (victim: Victim, n: number) => SmallRequest;
+type Make = (victim: Victim, n: number) => Omit<Sent, "url"> & { path: string };
 
 const json = "application/json";
 const startedAt = "2026-11-21T09:00:01.250Z";
@@ -43,21 +29,22 @@ function traceRequest(method: string, path: (victim: Victim, n: number) => strin
     method,
     path: `/api/v1/traces${path(victim, n)}`,
     headers: { Authorization: `Bearer ${victim.traceKey}`, ...(body && { "Content-Type": json }) },
-    ...(body && { body: JSON.stringify(body) }),
+    body: body && JSON.stringify(body),
   });
 }
 
 const ownTrace = ({ traces }: Victim, n: number) => `/${traces[n % traces.length]}`;
+const get = (path: string, headers: Record<string, string>) => ({ method: "GET", path, headers, body: undefined });
 const statisticsRequest =
   (path: (victim: Victim) => string): Make =>
-  (victim, n) => ({
-    method: "GET",
-    path: `/api/v1/sites${path(victim)}`,
-    headers: { Authorization: `Bearer ${victim.statisticsKeys[n % victim.statisticsKeys.length]}` },
-  });
+  (victim, n) =>
+    get(`/api/v1/sites${path(victim)}`, {
+      Authorization: `Bearer ${victim.statisticsKeys[n % victim.statisticsKeys.length]}`,
+    });
 const pageRequest =
   (path: (victim: Victim) => string): Make =>
-  (victim) => ({ method: "GET", path: `/dashboard/api${path(victim)}`, headers: { Cookie: victim.cookie } });
+  (victim) =>
+    get(`/dashboard/api${path(victim)}`, { Cookie: victim.cookie });
 
 /** The small requests of an account by service. */
 export const smallRequests: Readonly<Record<Attack["service"], Readonly<Record<string, Make>>>> = {
@@ -95,7 +82,7 @@ export async function drive(
   { service, port }: { service: Attack["service"]; port: number },
   victim: Victim,
   seconds: number,
-): Promise<Seen> {
+) {
   const agent = new Agent({ keepAlive: true, maxSockets: 256 });
   const durations: number[] = [];
   const failed: Record<string, number> = {};
@@ -104,8 +91,13 @@ export async function drive(
     Array.from({ length: seconds * perSecond }, async (_, n) => {
       const dueMs = ((n + index / kinds.length) * 1_000) / perSecond;
       await new Promise((resolve) => setTimeout(resolve, dueMs));
+      const { path, ...request } = make(victim, n * kinds.length + index);
       const startedMs = performance.now();
-      const how = await send(agent, port, make(victim, n * kinds.length + index)).catch(
+      const how = await send(
+        { ...request, url: `http://127.0.0.1:${port}${path}` },
+        { agent, hangMs: patienceMs },
+      ).then(
+        ({ status }) => status,
         (error: NodeJS.ErrnoException) => error.code ?? error.message,
       );
       durations.push(performance.now() - startedMs);
@@ -115,23 +107,6 @@ export async function drive(
   );
   await Promise.all(open);
   agent.destroy();
-  const [p50Ms, p99Ms, longestMs] = [0.5, 0.99, 1].map((share) => percentile(durations, share)) as [
-    number,
-    number,
-    number,
-  ];
-  return { sent: open.length, failed, p50Ms, p99Ms, longestMs };
-}
-
-function send(agent: Agent, port: number, { body, ...each }: SmallRequest): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const sent = request({ host: "127.0.0.1", port, agent, timeout: patienceMs, ...each }, (answer) => {
-      answer.resume();
-      answer.once("end", () => resolve(answer.statusCode ?? 0));
-      answer.once("error", reject);
-    });
-    sent.once("timeout", () => sent.destroy(new Error("timeout")));
-    sent.once("error", reject);
-    sent.end(body);
-  });
+  const at = (share: number) => percentile(durations, share);
+  return { sent: open.length, failed, p50Ms: at(0.5), p99Ms: at(0.99), longestMs: at(1) };
 }

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
+import type { Undo } from "./undo.js";
 
 /** A Redis of its own; a killed one starts again, empty, on its port. */
 export interface RedisServer {
@@ -9,14 +10,13 @@ export interface RedisServer {
   signal(signal: NodeJS.Signals): void;
   /** Removes all data. */
   empty(): Promise<void>;
-  stop(): Promise<void>;
 }
 
 /**
  * Starts Redis as in production: a full one refuses writes instead of dropping jobs.
  * @returns undefined on a machine without `redis-server`
  */
-export async function startRedis(port: number, folder: string): Promise<RedisServer | undefined> {
+export async function startRedis(port: number, folder: string, undo: Undo): Promise<RedisServer | undefined> {
   if (spawnSync("redis-server", ["--version"]).status !== 0) return undefined;
   const address = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder];
   const settings = ["--save", "", "--appendonly", "no", "--maxmemory", "64mb", "--maxmemory-policy", "noeviction"];
@@ -30,18 +30,18 @@ export async function startRedis(port: number, folder: string): Promise<RedisSer
     });
     return child;
   };
+  undo(async () => {
+    isStopping = true;
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  });
   launch();
   while ((await ask(port, "PING").catch(() => "")) !== "+PONG") await wait(20);
   return {
     port,
     signal: (signal) => void child.kill(signal),
     empty: async () => void (await ask(port, "FLUSHALL")),
-    async stop() {
-      isStopping = true;
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      child.kill("SIGKILL");
-      await once(child, "exit");
-    },
   };
 }
 

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -16,15 +16,21 @@ import {
   startEmbeddedPostgres,
 } from "@waymark/local";
 import type pg from "pg";
+import { type Receiver, startReceiver } from "./receiver.js";
 import { type RedisServer, startRedis } from "./redis-server.js";
+import { type Undo, undoing } from "./undo.js";
 import { openWire, type Wire } from "./wire.js";
 
 const root = fileURLToPath(new URL("../../../../", import.meta.url));
 
 const preloads = ["clock.mjs", "heap.mjs"].map((name) => new URL(`../../bin/${name}`, import.meta.url).href);
 
+/** The services with addresses of their own. */
+export const serviceNames = ["trace-api", "analytics-api", "collector", "dashboard"] as const;
+export type ServiceName = (typeof serviceNames)[number];
+
 /** The processes of the system: two workers share the work. */
-export const processNames = ["trace-api", "analytics-api", "collector", "worker", "worker-2", "dashboard"] as const;
+export const processNames = [...serviceNames, "worker", "worker-2"] as const;
 export type ProcessName = (typeof processNames)[number];
 
 const roleOf = {
@@ -35,6 +41,9 @@ const roleOf = {
   "worker-2": "worker",
   dashboard: "dashboard",
 } as const satisfies Record<ProcessName, keyof RolePasswords>;
+
+/** Limits of a client's rate would refuse most requests of one machine. */
+export const withoutRateLimits = { TRACE_RATE_LIMIT_PER_SECOND: "0", COLLECTOR_RATE_LIMIT_PER_ADDRESS: "0" };
 
 const diskMegabytes = 800;
 
@@ -51,11 +60,12 @@ export interface System {
   /** Undefined on a machine without `redis-server`: the queue is in Postgres. */
   readonly redis: RedisServer | undefined;
   readonly redisWire: Wire | undefined;
+  /** Gets all mails and webhooks. */
+  readonly receiver: Receiver;
   /** Whether Postgres has a small file system of its own. */
   readonly hasOwnDisk: boolean;
   readonly apps: Readonly<Record<ProcessName, AppProcess>>;
-  /** The address of an app's public port; of a worker its metrics. */
-  url(name: ProcessName): string;
+  url(name: ServiceName): string;
   metricsUrl(name: ProcessName): string;
   /** Leads the services and `pool` to the Postgres at another port. */
   leadTo(postgresPort: number): void;
@@ -63,101 +73,75 @@ export interface System {
   useBuild(clone?: string): void;
   /** Sets how far a process's clock is ahead of the machine's. */
   setClock(name: ProcessName, aheadMs: number): Promise<void>;
-  stop(): Promise<void>;
 }
 
-export interface SystemOptions {
-  /** Holds all files; made if missing. */
-  folder: string;
+interface SystemOptions {
   env?: NodeJS.ProcessEnv;
   /** Gives Postgres a small file system of its own, where this process may mount one. */
   isOwnDiskWanted?: boolean;
   /** Leads the services past the wires, whose proxies wait while this process is busy. */
   isDirect?: boolean;
   /** Gets warnings and errors of the apps. */
-  say(line: string): void;
+  say?(line: string): void;
 }
 
-/** Does some work on the system in a temporary folder; Ctrl-C ends both. */
-export async function onSystem(
-  options: Omit<SystemOptions, "folder">,
-  work: (system: System) => Promise<void>,
-): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), "waymark-proof-"));
-  const system = await startSystem({ ...options, folder });
-  const stop = async () => {
-    await system.stop();
-    await rm(folder, { recursive: true, force: true });
-  };
-  process.once("SIGINT", () => void stop().then(() => process.exit(130)));
-  await work(system).finally(stop);
+/** Does some work on the system; Ctrl-C ends both. */
+export async function onSystem(options: SystemOptions, work: (system: System, undo: Undo) => Promise<void>) {
+  await undoing(async (undo) => work(await startSystem(options, undo), undo));
 }
 
 /**
- * Starts the built system and keeps its processes running, as systemd does.
+ * Starts the built system in a temporary folder and keeps its processes running, as systemd does.
  * @throws Error with a sentence when a part does not start
  */
-export async function startSystem(options: SystemOptions): Promise<System> {
-  const undo: (() => unknown)[] = [];
-  const stop = async () => {
-    for (const step of undo.splice(0).reverse()) await step();
-  };
-  try {
-    return { ...(await openSystem(options, undo)), stop };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
-}
-
-async function openSystem(options: SystemOptions, undo: (() => unknown)[]): Promise<Omit<System, "stop">> {
-  const { folder, say } = options;
-  await mkdir(folder, { recursive: true });
-  await chmod(folder, 0o711);
+export async function startSystem(options: SystemOptions, undo: Undo): Promise<System> {
+  const { say = () => undefined } = options;
+  const folder = await makeFolder(undo);
   const postgresFolder = join(folder, "postgres");
   const hasOwnDisk = options.isOwnDiskWanted === true && mountDisk(postgresFolder, undo);
-  const postgres = await startEmbeddedPostgres({
-    folder: postgresFolder,
-    settings: { max_wal_size: "128MB" },
-  });
-  undo.push(() => postgres.stop());
+  const postgres = await startEmbeddedPostgres({ folder: postgresFolder, settings: { max_wal_size: "128MB" } });
+  undo(() => postgres.stop());
   postgres.keepRunning(say);
-  const postgresWire = await openWire(postgres.port);
-  undo.push(() => postgresWire.close());
+  const { connectionString, port } = postgres;
   const passwords = await readRolePasswordFile(join(folder, "roles.json"));
-  await prepareDatabase(postgres.connectionString, passwords);
-  const redis = await startRedis(await anyFreePort(), folder);
-  undo.push(() => redis?.stop());
-  const redisWire = redis && (await openWire(redis.port));
-  undo.push(() => redisWire?.close());
-  const ownerWire = await openWire(postgres.port);
-  undo.push(() => ownerWire.close());
+  await prepareDatabase(connectionString, passwords);
+  const [postgresWire, ownerWire] = [await openWire(port, undo), await openWire(port, undo)];
+  const redis = await startRedis(await anyFreePort(), folder, undo);
+  const redisWire = redis && (await openWire(redis.port, undo));
   const pool = createPool({
-    connectionString: through(ownerWire, postgres.connectionString),
+    connectionString: through(ownerWire, connectionString),
     maxConnections: 3,
     applicationName: "proof",
     connectTimeoutMs: 60_000,
     statementTimeoutMs: 0,
   });
-  undo.push(() => pool.end());
+  undo(() => pool.end());
+  const receiver = await startReceiver(undo);
   const redisPort = options.isDirect ? redis?.port : redisWire?.port;
-  const env = { ...options.env, ...(redisPort && { REDIS_URL: `redis://127.0.0.1:${redisPort}` }) };
-  const { connectionString, port } = postgres;
-  const databaseUrl = options.isDirect ? connectionString : through(postgresWire, connectionString);
-  const started = await startApps({ ...options, env }, { databaseUrl, passwords });
-  undo.push(() => Promise.all(Object.values(started.apps).map((app) => app.stop())));
+  const started = await startApps({
+    folder,
+    env: {
+      ...settingsFor(receiver),
+      ...(redisPort && { REDIS_URL: `redis://127.0.0.1:${redisPort}` }),
+      ...options.env,
+    },
+    databaseUrl: options.isDirect ? connectionString : through(postgresWire, connectionString),
+    passwords,
+    say,
+  });
+  undo(() => Promise.all(Object.values(started.apps).map((app) => app.stop())));
   await Promise.all(Object.values(started.apps).map((app) => app.ready));
   await Promise.all(processNames.map((name) => waitUntilReady(started.metricsUrl(name))));
-  const dataFolder = join(postgresFolder, "data");
   return {
+    ...started,
     folder,
     pool,
-    postgres: { port, dataFolder, connectionString },
     postgresWire,
     redis,
     redisWire,
+    receiver,
     hasOwnDisk,
-    ...started,
+    postgres: { port, dataFolder: join(postgresFolder, "data"), connectionString },
     leadTo: (newPort) => {
       for (const wire of [postgresWire, ownerWire]) {
         wire.lead(newPort);
@@ -168,11 +152,31 @@ async function openSystem(options: SystemOptions, undo: (() => unknown)[]): Prom
   };
 }
 
+/** A temporary folder that the users of the servers may enter. */
+export async function makeFolder(undo: Undo): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "waymark-proof-"));
+  undo(() => rm(folder, { recursive: true, force: true }));
+  await chmod(folder, 0o711);
+  return folder;
+}
+
+/** As in production, but limits of mails above the load's failures. */
+function settingsFor({ url }: Receiver): NodeJS.ProcessEnv {
+  return {
+    RESEND_API_KEY: "re_proof",
+    RESEND_BASE_URL: url,
+    ALERT_FROM: "Waymark <alerts@example.com>",
+    ALERT_MAILS_PER_ACCOUNT_PER_HOUR: "10000",
+    WEBHOOK_ALLOW_PRIVATE: "127.0.0.0/8,::1/128",
+    TRUSTED_PROXIES: "loopback",
+  };
+}
+
 /** @returns false without the right to mount */
-function mountDisk(folder: string, undo: (() => unknown)[]): boolean {
+function mountDisk(folder: string, undo: Undo): boolean {
   mkdirSync(folder, { recursive: true });
   const { status } = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${diskMegabytes}m,mode=700`, "tmpfs", folder]);
-  if (status === 0) undo.push(() => spawnSync("umount", ["--lazy", folder]));
+  if (status === 0) undo(() => spawnSync("umount", ["--lazy", folder]));
   return status === 0;
 }
 
@@ -191,44 +195,50 @@ export function heapFileOf(folder: string, name: ProcessName): string {
   return join(folder, `${name}.heap`);
 }
 
-async function startApps(
-  { folder, env, say }: SystemOptions,
-  { databaseUrl, passwords }: { databaseUrl: string; passwords: RolePasswords },
-): Promise<Pick<System, "apps" | "url" | "metricsUrl" | "useBuild">> {
-  const ports = new Map<string, { port: number; metricsPort: number }>();
-  for (const name of processNames) ports.set(name, { port: await anyFreePort(), metricsPort: await anyFreePort() });
-  const addressOf = (name: ProcessName, kind: "port" | "metricsPort") =>
-    `http://127.0.0.1:${ports.get(name)?.[kind] ?? 0}`;
+interface Ports {
+  port: number;
+  metricsPort: number;
+}
+
+export async function freePorts(): Promise<Ports> {
+  return { port: await anyFreePort(), metricsPort: await anyFreePort() };
+}
+
+interface AppsOptions {
+  folder: string;
+  env: NodeJS.ProcessEnv;
+  databaseUrl: string;
+  passwords: RolePasswords;
+  say(line: string): void;
+}
+
+async function startApps({ folder, env, databaseUrl, passwords, say }: AppsOptions) {
+  const ports = {} as Record<ProcessName, Ports>;
+  for (const name of processNames) ports[name] = await freePorts();
+  const url = (name: ServiceName) => `http://127.0.0.1:${ports[name].port}`;
   const common = {
-    TRACE_API_URL: addressOf("trace-api", "port"),
-    ANALYTICS_API_URL: addressOf("analytics-api", "port"),
-    COLLECTOR_URL: addressOf("collector", "port"),
-    DASHBOARD_URL: addressOf("dashboard", "port"),
+    TRACE_API_URL: url("trace-api"),
+    ANALYTICS_API_URL: url("analytics-api"),
+    COLLECTOR_URL: url("collector"),
+    DASHBOARD_URL: url("dashboard"),
     DIRECT_DATABASE_URL: "",
     ...env,
   };
   let build = root;
-  const start = (name: ProcessName) => {
-    const app = name === "worker-2" ? "worker" : name;
-    const prefix = app.toUpperCase().replace("-", "_");
-    return startApp({
-      name,
-      entry: join(build, "apps", app, "dist/main.js"),
-      nodeFlags: preloads.flatMap((url) => ["--import", url]),
+  const start = (name: ProcessName) =>
+    launch(name, {
+      build,
+      folder,
+      say,
+      nodeFlags: preloads.flatMap((preload) => ["--import", preload]),
       env: {
         ...common,
-        [`${prefix}_PORT`]: String(ports.get(name)?.port),
-        [`${prefix}_METRICS_PORT`]: String(ports.get(name)?.metricsPort),
         CLOCK_FILE: clockFileOf(folder, name),
         HEAP_FILE: heapFileOf(folder, name),
-        WAYMARK_DATA_DIR: join(folder, name),
         DATABASE_URL: roleUrl(databaseUrl, roleOf[name], passwords[roleOf[name]]),
       },
-      cwd: root,
-      logFile: join(folder, `${name}.log`),
-      say,
+      ports: ports[name],
     });
-  };
   const kept = processNames.map((name) => [
     name,
     keepRunning({
@@ -241,12 +251,44 @@ async function startApps(
   ]);
   return {
     apps: Object.fromEntries(kept) as Record<ProcessName, AppProcess>,
-    url: (name) => addressOf(name, "port"),
-    metricsUrl: (name) => addressOf(name, "metricsPort"),
+    url,
+    metricsUrl: (name: ProcessName) => `http://127.0.0.1:${ports[name].metricsPort}`,
     useBuild: (clone = root) => {
       build = clone;
     },
   };
+}
+
+interface LaunchOptions {
+  /** The folder of a built clone; without it this one's. */
+  build?: string | undefined;
+  /** Holds its log and data. */
+  folder: string;
+  ports: Ports;
+  env: NodeJS.ProcessEnv;
+  nodeFlags?: readonly string[];
+  say?(line: string): void;
+}
+
+/** Starts an app with the flags of its image. */
+export function launch(name: ProcessName, options: LaunchOptions): AppProcess {
+  const { build = root, folder, ports, env, nodeFlags = [], say = () => undefined } = options;
+  const app = name === "worker-2" ? "worker" : name;
+  const prefix = app.toUpperCase().replace("-", "_");
+  return startApp({
+    name,
+    entry: join(build, "apps", app, "dist/main.js"),
+    nodeFlags,
+    env: {
+      [`${prefix}_PORT`]: String(ports.port),
+      [`${prefix}_METRICS_PORT`]: String(ports.metricsPort),
+      WAYMARK_DATA_DIR: join(folder, name),
+      ...env,
+    },
+    cwd: build,
+    logFile: join(folder, `${name}.log`),
+    say,
+  });
 }
 
 /**

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import type { Undo } from "./undo.js";
 
 /** A TCP proxy on the loopback between the services and a store, for faults of the network. */
 export interface Wire {
@@ -15,13 +16,12 @@ export interface Wire {
   thaw(): void;
   /** Refuses new connections until `false`. */
   refuse(isRefusing: boolean): void;
-  close(): Promise<void>;
 }
 
 const droppedShare = 0.2;
 
 /** Opens a proxy to a port of the loopback. */
-export async function openWire(firstPort: number): Promise<Wire> {
+export async function openWire(firstPort: number, undo: Undo): Promise<Wire> {
   let target = firstPort;
   let [isFrozen, isRefusing, isDropping] = [false, false, false];
   const sockets = new Set<Socket>();
@@ -50,6 +50,10 @@ export async function openWire(firstPort: number): Promise<Wire> {
     pass(far, near, true);
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
+  undo(() => {
+    cut();
+    return new Promise((resolve) => server.close(resolve));
+  });
   return {
     port: (server.address() as AddressInfo).port,
     lead: (port) => {
@@ -69,11 +73,6 @@ export async function openWire(firstPort: number): Promise<Wire> {
     },
     refuse: (isNow) => {
       isRefusing = isNow;
-    },
-    close: async () => {
-      cut();
-      server.close();
-      await once(server, "close");
     },
   };
 }

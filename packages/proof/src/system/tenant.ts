@@ -1,100 +1,70 @@
 import { createAccount, createSite, issueKey } from "@waymark/accounts";
 import { createSessionCookie, startSession } from "@waymark/accounts/identity";
-import { createUuidV7, withTransaction } from "@waymark/database";
+import { createUuidV7 } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
-import type { System } from "../system/start-system.js";
-import type { ServiceName } from "./operations.js";
+import type { ServiceName, System } from "./start-system.js";
 
-/** An account with its own keys, a site, and its owner in a session. */
-export interface Tenant {
+interface People {
+  /** A part of all names and texts of the tenant. */
   readonly mark: string;
   readonly accountId: string;
-  readonly siteId: string;
-  readonly domain: string;
-  traceKey: string;
-  statisticsKey: string;
-  /** The `Cookie` header of the owner, and of a member. */
-  cookie: string;
-  memberCookie: string;
-  readonly email: string;
   readonly ownerId: string;
   readonly memberId: string;
+}
+
+/** An account with a site, its own keys, and the sessions of its owner and of a member. */
+export interface Tenant extends People, Awaited<ReturnType<typeof makeProofs>> {
+  readonly siteId: string;
+  readonly domain: string;
   /** Ids of answers, by the parts of their paths. */
   readonly known: Map<string, string[]>;
 }
 
-type Store = Pick<System, "pool" | "url">;
+export type Store = Pick<System, "pool" | "url">;
 
 const uuid = createUuidV7();
 
-/** @param mark a part of all names and texts of the tenant */
+/** @param mark a part of a domain and of all texts of the tenant */
 export async function createTenant(system: Store, mark: string, plan: "free" | "pro" = "pro"): Promise<Tenant> {
   const { pool } = system;
   const { id: accountId } = await createAccount(createPrisma(pool), { email: `${mark}@example.com`, plan });
   await pool.query("UPDATE account SET name = $2 WHERE id = $1", [accountId, `account ${mark}`]);
   const domain = `${mark}.example.com`;
   const { site } = await createSite(pool, { accountId, domain, name: `site ${mark}` });
-  const tenant: Tenant = {
-    mark,
-    accountId,
-    siteId: site.id,
-    domain,
-    traceKey: "",
-    statisticsKey: "",
-    cookie: "",
-    memberCookie: "",
-    email: emailOf({ role: "owner", mark }),
-    ownerId: uuid(),
-    memberId: uuid(),
-    known: new Map([["site", [site.id]]]),
-  };
-  await renewProofs(system, tenant);
-  return tenant;
+  const own = { mark, accountId, siteId: site.id, domain, ownerId: uuid(), memberId: uuid() };
+  return { ...own, known: new Map([["site", [site.id]]]), ...(await makeProofs(system, own)) };
 }
 
 /** Gives a tenant new keys and sessions. */
 export async function renewProofs(system: Store, tenant: Tenant): Promise<void> {
-  const { pool, url } = system;
-  const { accountId, mark, ownerId, memberId } = tenant;
-  await addPerson(system, { accountId, mark, personId: ownerId, role: "owner" });
-  await addPerson(system, { accountId, mark, personId: memberId, role: "member" });
-  const keyOf = async (service: "trace" | "analytics") => {
-    const key = await withTransaction(pool, (client) => issueKey(client, { accountId, service, name: `key ${mark}` }));
-    return key.key;
-  };
-  const sessionOf = async (personId: string) => {
-    const token = await startSession(pool, { personId, accountId, now: new Date() });
-    return (
-      createSessionCookie(new URL(url("dashboard")))
-        .write(token)
-        .split(";")[0] ?? ""
-    );
-  };
-  tenant.traceKey = await keyOf("trace");
-  tenant.statisticsKey = await keyOf("analytics");
-  tenant.cookie = await sessionOf(ownerId);
-  tenant.memberCookie = await sessionOf(memberId);
+  Object.assign(tenant, await makeProofs(system, tenant));
 }
 
-interface Member {
-  personId: string;
-  accountId: string;
-  mark: string;
-  role: "owner" | "member";
+async function makeProofs({ pool, url }: Store, { mark, accountId, ownerId, memberId }: People) {
+  const keyOf = async (service: "trace" | "analytics") =>
+    (await issueKey(pool, { accountId, service, name: `key ${mark}` })).key;
+  const { write } = createSessionCookie(new URL(url("dashboard")));
+  const sessionOf = async (personId: string, role: "owner" | "member") => {
+    await addPerson(pool, { mark, accountId, personId, role });
+    return write(await startSession(pool, { personId, accountId, now: new Date() })).split(";")[0] ?? "";
+  };
+  return {
+    traceKey: await keyOf("trace"),
+    statisticsKey: await keyOf("analytics"),
+    /** The `Cookie` header of the owner, and of a member. */
+    cookie: await sessionOf(ownerId, "owner"),
+    memberCookie: await sessionOf(memberId, "member"),
+  };
 }
-
-const emailOf = ({ role, mark }: Pick<Member, "role" | "mark">) => `${role}-${mark}@example.com`;
 
 /** Adds a person to an account, also one that was removed from it. */
-async function addPerson({ pool }: Store, person: Member): Promise<void> {
+async function addPerson(pool: System["pool"], person: Record<"personId" | "accountId" | "mark" | "role", string>) {
   const { personId, accountId, mark, role } = person;
-  await withTransaction(pool, async (client) => {
-    const added = "INSERT INTO person (id, email, name, is_verified) VALUES ($1, $2, $3, true) ON CONFLICT DO NOTHING";
-    await client.query(added, [personId, emailOf(person), `${role} ${mark}`]);
-    const joined = `INSERT INTO membership (account_id, person_id, role) VALUES ($1, $2, $3)
-      ON CONFLICT (account_id, person_id) DO UPDATE SET role = $3`;
-    await client.query(joined, [accountId, personId, role]);
-  });
+  const added = "INSERT INTO person (id, email, name, is_verified) VALUES ($1, $2, $3, true) ON CONFLICT DO NOTHING";
+  await pool.query(added, [personId, `${role}-${mark}@example.com`, `${role} ${mark}`]);
+  const joined = `INSERT INTO membership (account_id, person_id, role) VALUES ($1, $2, $3)
+    ON CONFLICT (account_id, person_id) DO UPDATE SET role = $3`;
+  await pool.query(joined, [accountId, personId, role]);
 }
 
 /** The headers that prove a tenant to a service. */
