@@ -54,6 +54,8 @@ const defaultAccounts = 10;
 const defaultConnections = 64;
 /** Exporters send one batch at a time: few of them keep a service busy. */
 const bulkConnections = 8;
+/** Rounds before those that count: V8 compiles much of a service after thousands of requests only. */
+const warmUpRounds = 4;
 
 const started: ServiceProcess[] = [];
 
@@ -219,9 +221,6 @@ async function importBuild(entry: string) {
   const prisma: typeof import("@waymark/database/prisma") = await import(join(packages, "database/dist/prisma.js"));
   return { ...database, ...accounts, ...prisma };
 }
-
-/** Rounds before those that count: V8 compiles much of a service after thousands of requests only. */
-const warmUpRounds = 4;
 
 /** Measures in rounds, so a disturbance hits all servers. */
 async function measureAll(stage: Stage, plans: readonly Plan[]): Promise<Measurement[][]> {
