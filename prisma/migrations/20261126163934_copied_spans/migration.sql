@@ -1,7 +1,14 @@
 -- A move or a restore copies the notes of changes too: with one by the trigger, the rows of both databases would differ.
-DROP TRIGGER "span_change_noted" ON "span";
-CREATE TRIGGER "span_change_noted" AFTER INSERT OR UPDATE OF "name", "input", "output", "error" ON "span"
-  FOR EACH ROW WHEN (NEW.trace_id <
-    rpad(lpad(to_hex((date_part('epoch', now()) * 1000)::bigint - 1800000), 12, '0'), 32, '0')::uuid
-    AND current_setting('waymark.copies_rows', true) IS DISTINCT FROM 'on')
-  EXECUTE FUNCTION "note_trace_change"('span');
+CREATE OR REPLACE FUNCTION "note_trace_change"() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  changed uuid;
+BEGIN
+  IF current_setting('waymark.copies_rows', true) = 'on' THEN RETURN NULL; END IF;
+  IF TG_NARGS > 0 THEN changed := NEW.trace_id; ELSE changed := NEW.id; END IF;
+  PERFORM FROM trace_change WHERE account_id = NEW.account_id AND trace_id = changed LIMIT 1 FOR KEY SHARE SKIP LOCKED;
+  IF NOT FOUND THEN
+    INSERT INTO trace_change (account_id, trace_id) VALUES (NEW.account_id, changed) ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END
+$$;

@@ -52,7 +52,7 @@ describe("POST /mcp", () => {
     ]);
     const [list, get] = tools;
     expect(Object.keys(list?.inputSchema.properties ?? {})).toEqual([
-      ...["agent_id", "status", "name", "from", "to", "min_duration_ms", "min_cost"],
+      ...["agent_id", "status", "name", "from", "to", "min_duration_ms", "q", "min_cost"],
       ...["score", "min_score", "max_score", "limit", "cursor"],
     ]);
     expect(get?.inputSchema).toMatchObject({ required: ["trace_id"], properties: { span_id: { type: "string" } } });

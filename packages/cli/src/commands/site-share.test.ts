@@ -61,8 +61,10 @@ describe("site share", () => {
     expect(stdout).toContain("Keep the key now");
     expect(stdout).toContain("the statistics of shared.example and nothing else");
     const list = await run(["key", "list", "--account", accountId]);
-    expect(list.stdout).toMatch(/^ID +SERVICE +SITE +NAME +HINT +CREATED AT +LAST USED AT +EXPIRES AT +REVOKED AT\n/);
-    expect(list.stdout).toMatch(/ analytics +shared\.example +agency +wmk_stats_….{4} /);
+    expect(list.stdout).toMatch(
+      /^ID +SERVICE +SCOPE +SITE +NAME +HINT +CREATED AT +LAST USED AT +EXPIRES AT +REVOKED AT\n/,
+    );
+    expect(list.stdout).toMatch(/ analytics +- +shared\.example +agency +wmk_stats_….{4} /);
   });
 
   it("fails for an unknown site, and for a domain of two sites", async () => {
