@@ -5,7 +5,6 @@ import {
   type MappedLogs,
   mapLogs,
   type PartialSuccess,
-  type Requests,
   writeSuccess,
 } from "@waymark/traces/otlp";
 import type pg from "pg";
@@ -66,9 +65,9 @@ export function logsRoute(deps: LogsDeps) {
     }),
     sendError: sendOtlpError,
     async handle({ body, response }) {
-      const request = await readOtlp(messages, body, asItIs);
+      const { request, starts } = await readOtlp(messages, body, codexStarts);
       const sender = senderOf(response, deps.now());
-      const earlier = await findPrompts(deps.pool, sender.accountId, codexStarts(request));
+      const earlier = await findPrompts(deps.pool, sender.accountId, starts);
       const mapped = await inSteps(mapLogs(request, earlier));
       const runs = await deps.storeRuns(sender, mapped.spans);
       const stored = await deps.storeLogs(sender, mapped.logs);
@@ -85,11 +84,6 @@ export function logsRoute(deps: LogsDeps) {
       };
     },
   });
-}
-
-// biome-ignore lint/correctness/useYield: a request is read in one step
-function* asItIs(request: Requests["logs"]): Generator<void, Requests["logs"]> {
-  return request;
 }
 
 /**

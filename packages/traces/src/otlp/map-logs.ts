@@ -64,16 +64,26 @@ const problems = {
 /** The last prompt before the request's events of a Codex conversation, in nanoseconds since 1970. */
 export type EarlierPrompts = ReadonlyMap<string, bigint>;
 
-/** The earliest event of each Codex conversation in a request: the events of a prompt do not name it. */
-export function codexStarts({ resourceLogs }: LogsRequest): Map<string, bigint> {
+/**
+ * Finds the earliest event of each Codex conversation in a request: the events of a prompt do not name it.
+ * @returns a generator that yields between steps, and returns the times with the request
+ */
+export function* codexStarts(
+  request: LogsRequest,
+): Generator<void, { request: LogsRequest; starts: Map<string, bigint> }> {
   const starts = new Map<string, bigint>();
-  for (const record of resourceLogs.flatMap(({ scopeLogs }) => scopeLogs.flatMap(({ logRecords }) => logRecords))) {
-    const told = namesSpan(record) ? undefined : toldBy(record, nameOf(record), nanosOf(timeOf(record)));
-    if (told?.agent !== "codex" || told.session === "") continue;
-    const start = starts.get(told.session);
-    if (start === undefined || told.nanos < start) starts.set(told.session, told.nanos);
+  let place = 0;
+  for (const { scopeLogs } of request.resourceLogs) {
+    for (const record of scopeLogs.flatMap(({ logRecords }) => logRecords)) {
+      if (++place > maxLogs) return { request, starts };
+      if (place % logsPerStep === 0) yield;
+      const told = namesSpan(record) ? undefined : toldBy(record, nameOf(record), nanosOf(timeOf(record)));
+      if (told?.agent !== "codex" || told.session === "") continue;
+      const start = starts.get(told.session);
+      if (start === undefined || told.nanos < start) starts.set(told.session, told.nanos);
+    }
   }
-  return starts;
+  return { request, starts };
 }
 
 /**
@@ -119,13 +129,23 @@ export function* mapLogs({ resourceLogs }: LogsRequest, earlier: EarlierPrompts)
 
 /** Finds the trace of a Codex event: that of the last prompt before it, else of the first one after it. */
 function createCodexTraces(told: readonly Told[], earlier: EarlierPrompts): (event: Told) => Buffer {
-  const prompts = new Map<string, bigint[]>();
-  for (const { agent, kind, session, nanos } of told)
-    if (agent === "codex" && kind === "user_prompt") prompts.set(session, [...(prompts.get(session) ?? []), nanos]);
-  for (const list of prompts.values()) list.sort((a, b) => (a < b ? -1 : 1));
+  const found = new Map<string, bigint[]>();
+  for (const { agent, kind, session, nanos } of told) {
+    if (agent !== "codex" || kind !== "user_prompt") continue;
+    const list = found.get(session);
+    if (list) list.push(nanos);
+    else found.set(session, [nanos]);
+  }
+  const prompts = new Map([...found].map(([session, list]) => [session, BigUint64Array.from(list).sort()]));
   return ({ session, nanos }) => {
-    const own = prompts.get(session) ?? [];
-    const last = own.findLast((prompt) => prompt <= nanos) ?? earlier.get(session) ?? own[0] ?? 0n;
+    const own = prompts.get(session) ?? new BigUint64Array();
+    let [low, high] = [0, own.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((own[middle] ?? 0n) <= nanos) low = middle + 1;
+      else high = middle;
+    }
+    const last = own[low - 1] ?? earlier.get(session) ?? own[0] ?? 0n;
     return codexTrace(session, last);
   };
 }
