@@ -297,6 +297,12 @@ function tagTexts(value: AnyValue | null | undefined): string[] {
 
 /** As many tags as a trace has, in the order of the collation `C`, each once. */
 export function sortedTags(tags: Iterable<string>): string[] {
-  const unique = [...new Set(tags)];
-  return unique.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))).slice(0, maxTags);
+  return [...new Set(tags)].sort(compareBytes).slice(0, maxTags);
+}
+
+/** Orders texts by their UTF-8. UTF-16 has the same order but for surrogates, and takes a tenth of the time. */
+function compareBytes(a: string, b: string): number {
+  if (/[\ud800-\udfff]/.test(a) || /[\ud800-\udfff]/.test(b)) return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
 }
