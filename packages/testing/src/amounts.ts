@@ -11,3 +11,11 @@ export function randomRuns(usual: number): { numRuns: number; seed?: number } {
   const [runs, seed] = [process.env["TEST_RUNS"], process.env["TEST_SEED"]];
   return { numRuns: Number(runs ?? amount(usual, 20 * usual)), ...(seed && { seed: Number(seed) }) };
 }
+
+/** Runs a generator that yields between steps to its end. */
+export function resultOf<Result>(steps: Generator<void, Result>): Result {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}

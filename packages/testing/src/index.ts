@@ -1,4 +1,4 @@
-export { amount, isNightly, randomRuns } from "./amounts.js";
+export { amount, isNightly, randomRuns, resultOf } from "./amounts.js";
 export { built } from "./built.js";
 export { useDatabase, useEmptyDatabase, useRolePrefix, useServiceRole } from "./database.js";
 export { addHeavyDay } from "./heavy-day.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it, jest } from "@jest/globals";
-import { randomRuns } from "@waymark/testing";
+import { randomRuns, resultOf } from "@waymark/testing";
 import fc from "fast-check";
 import { findRepeatedMember, hasManyKeys, jsonElementMembers, jsonMembers, jsonShape } from "./json-members.js";
 
@@ -109,11 +109,15 @@ describe("jsonShape", () => {
     ["[[[", 3],
     ['["unclosed', 1],
   ])("of %s is %i", (text, depth) => {
-    expect(jsonShape(text).depth).toBe(depth);
+    expect(resultOf(jsonShape(text)).depth).toBe(depth);
   });
 
   it("reads a hundred thousand levels", () => {
-    expect(jsonShape("[".repeat(100_000)).depth).toBe(100_000);
+    expect(resultOf(jsonShape("[".repeat(100_000))).depth).toBe(100_000);
+  });
+
+  it("yields every 131,072 characters", () => {
+    expect([...jsonShape("[".repeat(1_048_576))]).toHaveLength(7);
   });
 });
 
@@ -132,12 +136,7 @@ describe("hasManyKeys", () => {
 });
 
 describe("findRepeatedMember", () => {
-  const find = (text: string) => {
-    for (const steps = findRepeatedMember(text); ; ) {
-      const { done, value } = steps.next();
-      if (done) return value;
-    }
-  };
+  const find = (text: string) => resultOf(findRepeatedMember(text));
 
   it.each([
     ['{"a":1,"b":{"a":1},"c":[{"a":1},{"a":"a"}]}', undefined],
@@ -170,7 +169,7 @@ describe("findRepeatedMember", () => {
           if (name !== "" && !Array.isArray(this)) kept++;
           return each;
         });
-        expect(find(text) !== undefined).toBe(jsonShape(text).members > kept);
+        expect(find(text) !== undefined).toBe(resultOf(jsonShape(text)).members > kept);
       }),
     );
   });

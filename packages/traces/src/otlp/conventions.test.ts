@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { resultOf } from "@waymark/testing";
 import fc from "fast-check";
 import { mapRequest } from "./map-request.js";
 import { readJson } from "./read-json.js";
@@ -33,8 +34,8 @@ function map({ attributes = {}, events = [], status }: Said) {
     status,
   };
   const resource = { attributes: keyValues({ "service.name": "shop" }) };
-  const read = readJson("traces", { resourceSpans: [{ resource, scopeSpans: [{ spans: [span] }] }] }).next();
-  const [mapped] = read.done ? (mapRequest(read.value.request).next().value?.spans ?? []) : [];
+  const { request } = resultOf(readJson("traces", { resourceSpans: [{ resource, scopeSpans: [{ spans: [span] }] }] }));
+  const [mapped] = resultOf(mapRequest(request)).spans;
   if (!mapped) throw new Error("the span is valid");
   const parse = (json: Buffer | null) => json && JSON.parse(json.toString());
   const { attributes: rest, otel } = parse(mapped.extra);

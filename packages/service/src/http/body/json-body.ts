@@ -67,15 +67,15 @@ export function createBodyReader(
     const text = readText(bytes);
     onBytes?.(bytes);
     // An outline measures what it reads.
-    const { values } = checkDepth(text, maxJsonDepth, layout.keys && maxParsedValues);
+    const { values } = await checkDepth(text, maxJsonDepth, layout.keys && maxParsedValues);
     return layout.keys && values > maxParsedValues ? outlineJsonObject(text, layout) : parseJsonObject(text, layout);
   };
 }
 
 /** Reads the text of a JSON body, for routes decoding it. @throws AppError 400 with `fields.body` */
-export function readJsonText(bytes: Buffer, maxDepth: number): JsonShape & { text: string } {
+export async function readJsonText(bytes: Buffer, maxDepth: number): Promise<JsonShape & { text: string }> {
   const text = readText(bytes);
-  return { text, ...checkDepth(text, maxDepth) };
+  return { text, ...(await checkDepth(text, maxDepth)) };
 }
 
 function checkContentType(request: Request): void {
@@ -151,8 +151,8 @@ function isObject(value: unknown): value is JsonBody {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function checkDepth(text: string, most: number, enough?: number): JsonShape {
-  const shape = jsonShape(text, enough);
+async function checkDepth(text: string, most: number, enough?: number): Promise<JsonShape> {
+  const shape = await inSteps(jsonShape(text, enough));
   if (shape.depth > most) throw tooDeep(most);
   return shape;
 }

@@ -1,4 +1,3 @@
-import { setImmediate as untilNextRound } from "node:timers/promises";
 import { AppError } from "@waymark/errors";
 import type { Refusals } from "./shares.js";
 
@@ -145,10 +144,56 @@ export function createTurns(): Turn {
     });
 }
 
-/** Lets other work run between the steps of a generator. */
-export async function inSteps<Result>(steps: Generator<void, Result>): Promise<Result> {
-  for (let step = steps.next(); ; step = steps.next()) {
-    if (step.done) return step.value;
-    await untilNextRound();
+/** What all generators take together of one round of the event loop, unless a single step takes longer. */
+const roundMs = 4;
+/** What one takes before the others have their turns. */
+const sliceMs = 1;
+
+type Slice = () => void;
+
+/** Generators that have not begun, and others. */
+const fresh: Slice[] = [];
+const begun: Slice[] = [];
+let spentMs = 0;
+let isRoundPlanned = false;
+
+function planRound(): void {
+  if (!isRoundPlanned) setImmediate(runRound);
+  isRoundPlanned = true;
+}
+
+function runRound(): void {
+  isRoundPlanned = false;
+  spentMs = 0;
+  while (fresh.length + begun.length > 0) {
+    planRound();
+    if (spentMs >= roundMs) return;
+    fresh.shift()?.();
+    begun.shift()?.();
   }
+}
+
+/**
+ * Runs a generator to its end, in rotation with all others, so that requests run in between. A short one ends at once or, in a
+ * busy round, before those that have begun get half of the next one. The number of requests in progress bounds the queues.
+ * @param steps yields between steps of some tenths of a millisecond
+ */
+export function inSteps<Result>(steps: Generator<void, Result>): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const slice = () => {
+      const began = performance.now();
+      try {
+        let step = steps.next();
+        while (!step.done && performance.now() - began < sliceMs) step = steps.next();
+        if (step.done) resolve(step.value);
+        else begun.push(slice);
+      } catch (error) {
+        reject(error);
+      }
+      spentMs += performance.now() - began;
+    };
+    planRound();
+    if (spentMs >= roundMs) fresh.push(slice);
+    else slice();
+  });
 }
