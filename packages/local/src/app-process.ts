@@ -30,6 +30,8 @@ export interface AppProcess {
 
 type LogLine = Partial<Record<"level" | "msg" | "path" | "to" | "subject" | "reason", string>> & {
   err?: { message?: string };
+  heldMs?: number;
+  inHand?: readonly string[];
 };
 
 /** Longer than the apps' own limit for an orderly stop, 25 seconds. */
@@ -108,13 +110,24 @@ function readLines(stream: NodeJS.ReadableStream | null, log: LogFile, onLine: (
 }
 
 /** The terminal shows mails, warnings and errors; the log has everything. */
-function describeLine({ level, msg, path, to, subject, reason, err }: LogLine): string | undefined {
+function describeLine({
+  level,
+  msg,
+  path,
+  to,
+  subject,
+  reason,
+  err,
+  heldMs,
+  inHand = [],
+}: LogLine): string | undefined {
   if (msg === "mail written") {
     const link = path && existsSync(path) && linkIn(readFileSync(path, "utf8"));
     return [`mail to ${to}: ${subject}`, path, link].filter(Boolean).join("\n  ");
   }
   if (level !== "warn" && level !== "error" && level !== "fatal") return undefined;
-  const cause = reason ?? err?.message;
+  const held = heldMs === undefined ? undefined : [`${heldMs} ms`, ...inHand].join(", ");
+  const cause = reason ?? err?.message ?? held;
   return `${level}: ${msg}${cause ? ` (${cause})` : ""}`;
 }
 
