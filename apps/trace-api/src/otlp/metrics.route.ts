@@ -39,7 +39,7 @@ function* countPoints({ resourceMetrics }: Requests["metrics"]): Generator<void,
   let points = 0;
   for (const { scopeMetrics } of resourceMetrics) {
     for (const metric of scopeMetrics.flatMap(({ metrics }) => metrics))
-      points += metricKinds.reduce((sum, kind) => sum + (metric[kind]?.dataPoints.length ?? 0), 0);
+      points += metricKinds.reduce((sum, kind) => sum + (metric?.[kind]?.dataPoints.length ?? 0), 0);
     yield;
   }
   return points;

@@ -74,6 +74,24 @@ describe("POST /v1/traces with hostile requests", () => {
     }
   });
 
+  it("refuses a span of too many attributes, and stores the others", async () => {
+    const account = await test.makeAccount("pro");
+    const spanOf = (id: number, attributes: number) => ({
+      traceId: "d".repeat(32),
+      spanId: String(id).repeat(16),
+      name: "s",
+      attributes: Array.from({ length: attributes }, (_, n) => ({ key: `k${n}`, value: { boolValue: true } })),
+    });
+    const spans = [spanOf(1, 30_000), spanOf(2, 1)];
+    const answer = await sendJson(account, { resourceSpans: [{ scopeSpans: [{ spans }] }] }).expect(200);
+    expect(jsonOf(answer)).toEqual({
+      partialSuccess: {
+        rejectedSpans: "1",
+        errorMessage: expect.stringContaining("more than 20000 attributes, events, links and values in lists"),
+      },
+    });
+  });
+
   it("answers any JSON in any place", async () => {
     const account = await test.makeAccount("pro");
     const place = fc.constantFrom(

@@ -48,7 +48,10 @@ export async function readOtlp<Of extends Signal, Mapped>(
 ): Promise<Mapped> {
   try {
     const isProtobuf = mediaType === "application/x-protobuf";
-    return await inSteps(map(isProtobuf ? readProtobuf(messages, bytes) : await readJsonBody(messages.signal, bytes)));
+    const request = isProtobuf
+      ? await inSteps(readProtobuf(messages, bytes))
+      : await readJsonBody(messages.signal, bytes);
+    return await inSteps(map(request));
   } catch (error) {
     throw error instanceof MalformedRequest ? validationError({ body: error.message }, error.cause) : error;
   }
@@ -63,7 +66,7 @@ const fewMembers = 50_000;
 
 /** A parser keeps the last of repeated members and rounds numbers beyond 2^53. Where it may have, the text is read again. */
 async function readJsonBody<Of extends Signal>(signal: Of, bytes: Buffer): Promise<Requests[Of]> {
-  const { text, containers, members } = readJsonText(bytes, maxJsonDepth);
+  const { text, containers, members } = await readJsonText(bytes, maxJsonDepth);
   if (containers > maxContainers)
     throw new MalformedRequest(`There must not be more than ${maxContainers} objects and arrays`);
   if (members > fewMembers && (await inSteps(hasManyKeys(text, maxKeys))))

@@ -16,7 +16,7 @@ import {
   timeOfNanos,
 } from "./map-request.js";
 import type { LogRecord, LogsRequest, OtlpSpan } from "./read-json.js";
-import type { Unsigned64 } from "./request.js";
+import { maxMembersOfOne, type Unsigned64 } from "./request.js";
 
 /** A log record for the span that it names. Its texts are JSON but for `name` and `error`. */
 export interface MappedLog {
@@ -46,8 +46,6 @@ export interface MappedLogs {
 const maxNameLength = 1_000;
 /** Bounds the memory of a request. 4 MiB hold as many records of 140 bytes. */
 const maxLogs = 30_000;
-/** Mapping them takes a few milliseconds. */
-const logsPerStep = 500;
 /** The name of a record that has none: a line of an ordinary log. */
 const namelessLog = "log";
 /** The last nanosecond that 63 bits hold, in the year 2262. */
@@ -58,6 +56,7 @@ const problems = {
   span: "a log record is kept with its span, and must name it by trace_id and span_id",
   session: "an agent's event must have session.id (Claude Code) or conversation.id (Codex)",
   time: "time_unix_nano and observed_time_unix_nano must be whole numbers of 64 bits before the year 2262",
+  members: `a log record must not have more than ${maxMembersOfOne} attributes and values in lists`,
   size: `a log record must not take more than ${maxAttributesBytes} bytes as JSON`,
 } as const;
 
@@ -76,8 +75,8 @@ export function* codexStarts(
   for (const { scopeLogs } of request.resourceLogs) {
     for (const record of scopeLogs.flatMap(({ logRecords }) => logRecords)) {
       if (++place > maxLogs) return { request, starts };
-      if (place % logsPerStep === 0) yield;
-      const told = namesSpan(record) ? undefined : toldBy(record, nameOf(record), nanosOf(timeOf(record)));
+      yield;
+      const told = !record || namesSpan(record) ? undefined : toldBy(record, nameOf(record), nanosOf(timeOf(record)));
       if (told?.agent !== "codex" || told.session === "") continue;
       const start = starts.get(told.session);
       if (start === undefined || told.nanos < start) starts.set(told.session, told.nanos);
@@ -101,9 +100,11 @@ export function* mapLogs({ resourceLogs }: LogsRequest, earlier: EarlierPrompts)
   let place = 0;
   for (const [resource, { scopeLogs }] of resourceLogs.entries()) {
     for (const record of scopeLogs.flatMap(({ logRecords }) => logRecords)) {
-      if (++place % logsPerStep === 0) yield;
-      const event = namesSpan(record) ? undefined : toldBy(record, nameOf(record), nanosOf(timeOf(record)));
+      place++;
+      yield;
+      const event = !record || namesSpan(record) ? undefined : toldBy(record, nameOf(record), nanosOf(timeOf(record)));
       if (place > maxLogs) add(problems.logs);
+      else if (!record) add(problems.members);
       else if (!event) add(mapLog(record, place));
       else if (!hasTime(record)) add(problems.time);
       else if (event.session === "") add(problems.session);
@@ -113,7 +114,7 @@ export function* mapLogs({ resourceLogs }: LogsRequest, earlier: EarlierPrompts)
   const runs: OtlpSpan[][] = resourceLogs.map(() => []);
   const codexTraceOf = createCodexTraces(told, earlier);
   for (const event of told) {
-    if (event.place % logsPerStep === 0) yield;
+    yield;
     const made = eventOf(event, event.agent === "codex" ? codexTraceOf(event) : claudeTrace(event));
     runs[event.resource]?.push(...made.spans);
     for (const record of made.logs) add(mapLog(record, event.place));

@@ -4,7 +4,7 @@ import { findContent, labelsOf, type SomeLabels, withLabelsOf } from "./content.
 import { agentAttributes, langfuseFailure, unknownService } from "./conventions.js";
 import { type ModelUsage, usageOfAttributes } from "./model-usage.js";
 import { type OtlpSpan, type Scope, type SpanEvent, type SpanLink, spanKinds, type TraceRequest } from "./read-json.js";
-import type { KeyValue, Unsigned64 } from "./request.js";
+import { type KeyValue, maxMembersOfOne, type Unsigned64 } from "./request.js";
 
 /** A resource or scope, stored once per trace. Its spans refer to it. */
 export interface Context {
@@ -109,19 +109,17 @@ const problems = {
   resource: `the attributes of a resource must not take more than ${maxResourceBytes} bytes as JSON`,
   scope: `a scope must not take more than ${maxScopeBytes} bytes as JSON`,
   contexts: `resources and scopes, counted once for each trace, must not take more than ${maxContextBytes} bytes of a request`,
+  members: `a span must not have more than ${maxMembersOfOne} attributes, events, links and values in lists`,
   extra: `attributes, events and links of a span must not take more than ${maxAttributesBytes} bytes as JSON`,
 } as const;
 
 interface ScopedSpans {
-  spans: readonly OtlpSpan[];
+  spans: readonly (OtlpSpan | null)[];
   service: string;
   labels: SomeLabels | null;
   resource: Context;
   scope: Context | null;
 }
-
-/** Mapping them takes a few milliseconds. */
-const spansPerStep = 500;
 
 /**
  * Maps a request's spans, and counts the invalid and oversized ones.
@@ -132,23 +130,19 @@ export function* mapRequest(request: TraceRequest): Generator<void, MappedReques
   const spans: MappedSpan[] = [];
   const refused = new Map<string, number>();
   const refuse = (problem: string, count = 1) => refused.set(problem, (refused.get(problem) ?? 0) + count);
-  const all = [...scopedSpansOf(request, contexts, refuse)];
+  const all = yield* scopedSpansOf(request, contexts, refuse);
   const mostBytes = all.reduce((sum, { spans: { length }, resource, scope }) => {
     return sum + length * (resource.bytes + (scope?.bytes ?? 0));
   }, 0);
   const isCounted = mostBytes > maxContextBytes;
-  let sinceBreak = 0;
   for (const scoped of all) {
     for (const span of scoped.spans) {
-      if (++sinceBreak > spansPerStep) {
-        sinceBreak = 0;
-        yield;
-      }
+      yield;
       if (spans.length === maxSpans) {
         refuse(problems.spans);
         continue;
       }
-      const mapped = mapSpan(span, scoped);
+      const mapped = span ? mapSpan(span, scoped) : problems.members;
       if (typeof mapped === "string") refuse(mapped);
       else if (isCounted && !contexts.take(mapped.traceId, mapped.resource, mapped.scope)) refuse(problems.contexts);
       else spans.push(mapped);
@@ -161,7 +155,8 @@ function* scopedSpansOf(
   { resourceSpans }: TraceRequest,
   contexts: Contexts,
   refuse: (problem: string, count: number) => void,
-): Generator<ScopedSpans> {
+): Generator<void, ScopedSpans[]> {
+  const all: ScopedSpans[] = [];
   for (const { resource: own, scopeSpans } of resourceSpans) {
     const attributes = own?.attributes ?? [];
     const resource = contexts.of(jsonOfAttributes(attributes), maxResourceBytes);
@@ -172,9 +167,12 @@ function* scopedSpansOf(
       const scope = ownScope ? contexts.of(jsonOfScope(ownScope), maxScopeBytes) : null;
       if (!resource) refuse(problems.resource, spans.length);
       else if (scope === undefined) refuse(problems.scope, spans.length);
-      else yield { spans, service, labels, resource, scope };
+      else all.push({ spans, service, labels, resource, scope });
+      yield;
     }
+    yield;
   }
+  return all;
 }
 
 /** The reason why a span is invalid, if any. An id of zeros is no id (W3C Trace Context, 3.2.2). */

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import protobuf from "protobufjs/light.js";
 import type { Requests, Signal } from "./read-json.js";
-import { MalformedRequest, maxValueDepth } from "./request.js";
+import { MalformedRequest, maxMembersOfOne, maxValueDepth } from "./request.js";
 
 const definitions = new URL("../../assets/otlp.json", import.meta.url);
 
@@ -33,7 +33,7 @@ export const rejectedName = <Of extends Signal>(signal: Of) => signals[signal].r
 
 /** Loads the official definitions and compiles a signal's decoders. */
 export function loadOtlpMessages<Of extends Signal>(signal: Of): OtlpMessages<Of> {
-  const root = protobuf.Root.fromJSON(JSON.parse(readFileSync(definitions, "utf8")));
+  const root = protobuf.Root.fromJSON(JSON.parse(readFileSync(definitions, "utf8"))).resolveAll();
   const { package: name, message } = signals[signal];
   const service = root.lookup(`opentelemetry.proto.collector.${name}.v1`) as protobuf.Namespace;
   return {
@@ -43,8 +43,16 @@ export function loadOtlpMessages<Of extends Signal>(signal: Of): OtlpMessages<Of
   };
 }
 
+/** Of one span, log record or metric. An attribute with a text has four. */
+const maxItemsOfOne = 4 * maxMembersOfOne;
+/** Decoding as many bytes takes a millisecond or two. */
+const bytesPerStep = 16_384;
+/** Spans, log records and metrics are in a scope, that in a resource, and that in the request. */
+const depthOfOne = 3;
+const lengthDelimited = 2;
+
 class BoundedReader extends protobuf.BufferReader {
-  private items = 0;
+  items = 0;
 
   /** The length before each message, string and byte string. */
   override size(): number {
@@ -55,15 +63,115 @@ class BoundedReader extends protobuf.BufferReader {
 
 /**
  * Reads OTLP in protobuf.
+ * @returns a generator that yields between steps
  * @throws MalformedRequest where the body is no such message, nests too deeply, or has too many items or invalid UTF-8
  */
-export function readProtobuf<Of extends Signal>({ request }: OtlpMessages<Of>, body: Buffer): Requests[Of] {
+export function* readProtobuf<Of extends Signal>(
+  { request }: OtlpMessages<Of>,
+  body: Buffer,
+): Generator<void, Requests[Of]> {
   protobuf.Reader.recursionLimit = maxValueDepth * messagesPerLevel + outerDepth;
   try {
-    return request.decode(new BoundedReader(body)) as unknown as Requests[Of];
+    const reader = new BoundedReader(body);
+    return (yield* decode(request, reader, { bytes: body.length, depth: 0 })) as unknown as Requests[Of];
   } catch (error) {
     throw new MalformedRequest(`The body is not an ${request.name} in protobuf`, { cause: error });
   }
+}
+
+type Message = Record<string, unknown>;
+
+/** The whole signature of a type's decoder. */
+interface Decoder {
+  decode(reader: protobuf.Reader, bytes: number, endTag: undefined, depth: number, known: Message | undefined): Message;
+}
+
+interface Part {
+  bytes: number;
+  depth: number;
+  /** What an earlier part of the same message gave; protobuf merges both. */
+  known?: Message | undefined;
+}
+
+/**
+ * Decodes a message as protobufjs does, a long one in pieces: its long messages one by one, its other members together.
+ * @returns null for a span, log record or metric with too many items
+ */
+function* decode(
+  type: protobuf.Type,
+  reader: BoundedReader,
+  { bytes, depth, known }: Part,
+): Generator<void, Message | null> {
+  const decodePiece = (length: number, soFar: Message | undefined) =>
+    (type as unknown as Decoder).decode(reader, length, undefined, depth, soFar);
+  if (bytes <= bytesPerStep) return decodePiece(bytes, known);
+  if (depth > protobuf.Reader.recursionLimit) throw new RangeError("max depth exceeded");
+  const [outerEnd, end, mostItems] = [reader.len, reader.pos + bytes, reader.items + maxItemsOfOne];
+  if (end > outerEnd) throw new RangeError("index out of range");
+  reader.len = end;
+  let from = reader.pos;
+  let message = decodePiece(0, known);
+  while (reader.pos < end) {
+    const at = reader.pos;
+    const long = skipShort(type, reader, depth);
+    if (!long && reader.pos - from < bytesPerStep && reader.pos < end) continue;
+    const next = reader.pos;
+    reader.pos = from;
+    message = decodePiece((long ? at : next) - from, message);
+    reader.pos = next;
+    if (long) yield* addLong(message, reader, long, depth);
+    from = reader.pos;
+    if (depth === depthOfOne && reader.items > mostItems) {
+      [reader.pos, reader.len] = [end, outerEnd];
+      return null;
+    }
+    yield;
+  }
+  if (reader.pos !== end) throw new RangeError("index out of range");
+  reader.len = outerEnd;
+  return message;
+}
+
+interface LongField {
+  field: protobuf.Field;
+  type: protobuf.Type;
+  bytes: number;
+}
+
+/** Skips a member, or only the head of a long message. */
+function skipShort(type: protobuf.Type, reader: BoundedReader, depth: number): LongField | undefined {
+  const tag = reader.tag();
+  const wireType = tag & 7;
+  if (wireType !== lengthDelimited) {
+    reader.skipType(wireType, depth, tag >>> 3);
+    return undefined;
+  }
+  const bytes = reader.uint32();
+  const field = type.fieldsById[tag >>> 3];
+  if (bytes > bytesPerStep && field?.resolvedType instanceof protobuf.Type)
+    return { field, type: field.resolvedType, bytes };
+  reader.skip(bytes);
+  return undefined;
+}
+
+function* addLong(
+  message: Message,
+  reader: BoundedReader,
+  { field, type, bytes }: LongField,
+  depth: number,
+): Generator<void, void> {
+  const { name, repeated, partOf } = field;
+  const own = message[name];
+  reader.items++;
+  if (repeated) {
+    const list = Object.hasOwn(message, name) ? (own as (Message | null)[]) : [];
+    message[name] = list;
+    list.push(yield* decode(type, reader, { bytes, depth: depth + 1 }));
+    return;
+  }
+  const known = (own as Message | null) ?? undefined;
+  message[name] = yield* decode(type, reader, { bytes, depth: depth + 1, known });
+  if (partOf) message[partOf.name] = name;
 }
 
 /** The media types of OTLP's two encodings (OTLP specification, "OTLP/HTTP"). */

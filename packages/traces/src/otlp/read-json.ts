@@ -1,4 +1,11 @@
-import { type AnyValue, type KeyValue, MalformedRequest, maxValueDepth, type Unsigned64 } from "./request.js";
+import {
+  type AnyValue,
+  type KeyValue,
+  MalformedRequest,
+  maxMembersOfOne,
+  maxValueDepth,
+  type Unsigned64,
+} from "./request.js";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -14,12 +21,14 @@ const maxUnsigned64 = (1n << 64n) - 1n;
  * shortest attribute takes 34 bytes, so 4 MiB of real spans pass.
  */
 const maxMembers = 200_000;
-/** Reading objects of as many members takes a few milliseconds, unless one span has more. */
-const membersPerStep = 20_000;
+/** Reading objects of as many members takes a millisecond. */
+const membersPerStep = 2_000;
 
 interface Seen {
   /** Members of the request's lists. */
   listed: number;
+  /** The most that there may be after the span at hand. */
+  mostListed: number;
   /** Members of its objects. */
   members: number;
   /** Whether its 64-bit numbers are those of the text. */
@@ -27,29 +36,29 @@ interface Seen {
 }
 
 /** Of the request whose step runs. */
-let seen: Seen = { listed: 0, members: 0, isExact: true };
+let seen: Seen = { listed: 0, mostListed: 0, members: 0, isExact: true };
 
 /**
  * A trace request from either reader: the fields that Waymark uses of the messages in `opentelemetry/proto/trace/v1/trace.proto`
- * and `common.proto`, as protobufjs decodes them. Ids are bytes.
+ * and `common.proto`, as protobufjs decodes them. Ids are bytes. A span with too many members is null.
  */
 export interface TraceRequest {
   readonly resourceSpans: readonly {
     readonly resource: ReturnType<typeof readResource>;
-    readonly scopeSpans: readonly { readonly scope: Scope | null; readonly spans: readonly OtlpSpan[] }[];
+    readonly scopeSpans: readonly { readonly scope: Scope | null; readonly spans: readonly (OtlpSpan | null)[] }[];
   }[];
 }
 /** The same of `logs/v1/logs.proto`. */
 export interface LogsRequest {
   readonly resourceLogs: readonly {
     readonly resource: ReturnType<typeof readResource>;
-    readonly scopeLogs: readonly { readonly scope: Scope | null; readonly logRecords: readonly LogRecord[] }[];
+    readonly scopeLogs: readonly { readonly scope: Scope | null; readonly logRecords: readonly (LogRecord | null)[] }[];
   }[];
 }
 /** The data points of `metrics/v1/metrics.proto`, to count them. */
 interface MetricsRequest {
   readonly resourceMetrics: readonly {
-    readonly scopeMetrics: readonly { readonly metrics: readonly ReturnType<typeof readMetric>[] }[];
+    readonly scopeMetrics: readonly { readonly metrics: readonly (ReturnType<typeof readMetric> | null)[] }[];
   }[];
 }
 /** The requests by signal. */
@@ -101,7 +110,7 @@ const levels = {
  * @throws MalformedRequest where a member has the wrong type, values nest too deeply, or lists have too many members
  */
 export function* readJson<Of extends Signal>(signal: Of, body: unknown): Generator<void, ReadRequest<Of>> {
-  const own: Seen = { listed: 0, members: 0, isExact: true };
+  const own: Seen = { listed: 0, mostListed: 0, members: 0, isExact: true };
   seen = own;
   let nextStep = membersPerStep;
   function* pause() {
@@ -117,17 +126,34 @@ export function* readJson<Of extends Signal>(signal: Of, body: unknown): Generat
     for (const eachScope of membersOf(eachResource, scopes)) {
       const itemsRead = [];
       for (const item of membersOf(eachScope, items)) {
-        itemsRead.push(read(item));
+        itemsRead.push(oneOrNull(read, item));
         yield* pause();
       }
-      scopesRead.push({ scope: readScope(eachScope), [items]: itemsRead });
+      scopesRead.push({ scope: one(readScope, eachScope), [items]: itemsRead });
       yield* pause();
     }
-    resourcesRead.push({ resource: readResource(eachResource), [scopes]: scopesRead });
+    resourcesRead.push({ resource: one(readResource, eachResource), [scopes]: scopesRead });
     yield* pause();
   }
   const request = { [resources]: resourcesRead } as unknown as Requests[Of];
   return { request, members: own.members, isExact: own.isExact };
+}
+
+/** A span, log record, resource or scope has too many members. */
+class TooLarge extends MalformedRequest {}
+
+function one<Read>(read: (json: JsonObject) => Read, json: JsonObject): Read {
+  seen.mostListed = seen.listed + maxMembersOfOne;
+  return read(json);
+}
+
+function oneOrNull(read: (json: JsonObject) => unknown, json: JsonObject): unknown {
+  try {
+    return one(read, json);
+  } catch (error) {
+    if (error instanceof TooLarge) return null;
+    throw error;
+  }
 }
 
 /** A valid JSON text with its long 64-bit numbers as strings, for {@link readJson}. A string has no bare quotes to match. */
@@ -187,7 +213,7 @@ function readLogRecord(json: JsonObject) {
 function readMetric(json: JsonObject) {
   const metric: Partial<Record<(typeof metricKinds)[number], { dataPoints: readonly unknown[] }>> = {};
   for (const kind of metricKinds)
-    if (!absent(json[kind])) metric[kind] = { dataPoints: list(object(json[kind], kind), "dataPoints", () => null) };
+    if (!absent(json[kind])) metric[kind] = { dataPoints: elementsOf(object(json[kind], kind), "dataPoints") };
   return metric;
 }
 
@@ -262,6 +288,8 @@ function object(value: unknown, name: string): JsonObject {
 
 function list<Member>(json: JsonObject, name: string, read: (member: JsonObject) => Member): Member[] {
   const members = elementsOf(json, name);
+  if (seen.listed > seen.mostListed)
+    throw new TooLarge(`A resource or scope must not have more than ${maxMembersOfOne} members in its lists`);
   return members.map((member) => read(object(member, `Each of ${name}`)));
 }
 

@@ -23,6 +23,9 @@ export interface Unsigned64 {
 /** Levels of arrays and lists in an attribute's value. */
 export const maxValueDepth = 200;
 
+/** Members of all lists within one span, log record, resource or scope: attributes, events, links, and values in lists. */
+export const maxMembersOfOne = 20_000;
+
 /** An unreadable request, with a sentence for the client. */
 export class MalformedRequest extends Error {
   override name = "MalformedRequest";
