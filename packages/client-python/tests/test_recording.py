@@ -27,9 +27,9 @@ class RecordingTest(unittest.TestCase):
     def test_a_trace_with_nested_spans(self):
         with self.client.start_trace(agent_id="billing", name="Refund", metadata={"order": 7}) as trace:
             with trace.span("outer", input={"a": 1}) as outer:
-                with trace.span("inner", attributes={"gen_ai.request.model": "m"}) as inner:
+                with trace.span("inner", kind="model", attributes={"gen_ai.request.model": "m"}) as inner:
                     inner.set(output="done", attributes={"gen_ai.usage.input_tokens": 5})
-                outer.span("by hand").end(output=[1], status="error")
+                outer.span("by hand", kind="unheard of").end(output=[1], status="error")
             with trace.span("last"):
                 pass
         spans = self.flushed()
@@ -42,6 +42,7 @@ class RecordingTest(unittest.TestCase):
         self.assertEqual(spans["inner"]["output"], "done")
         self.assertEqual(spans["inner"]["attributes"], {"gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 5})
         self.assertEqual((spans["by hand"]["status"], spans["by hand"]["output"]), ("error", [1]))
+        self.assertEqual((spans["inner"]["kind"], "kind" in spans["by hand"]), ("model", False))
         self.assertNotIn("attributes", spans["outer"])
         self.assertLess(spans["outer"]["started_at"], spans["inner"]["started_at"])
         self.assertLess(spans["inner"]["ended_at"], spans["outer"]["ended_at"])
@@ -95,7 +96,7 @@ class RecordingTest(unittest.TestCase):
             return a + b
 
         class Agent:
-            @self.client.traced("named", attributes={"k": "v"})
+            @self.client.traced("named", kind="agent", attributes={"k": "v"})
             def act(self, question):
                 return add(1) + add(2, b=3)
 
@@ -113,6 +114,7 @@ class RecordingTest(unittest.TestCase):
             self.assertEqual([Agent.fixed(), Agent().secret("s3cret")], [1, "s3cret"])
         spans = self.flushed()
         self.assertEqual((spans["named"]["input"], spans["named"]["output"]), ({"question": "?"}, 8))
+        self.assertEqual((spans["named"]["kind"], "kind" in spans["add"]), ("agent", False))
         self.assertEqual([span["input"] for span in self.stub.named("add")], [{"a": 1}, {"a": 2, "b": 3}])
         self.assertEqual([self.parent_of("add"), self.parent_of("Agent.fixed")], ["named", None])
         self.assertEqual(set(spans["Agent.secret"]), {"name", "status", "started_at", "ended_at", "parent", "trace"})

@@ -89,6 +89,7 @@ class Waymark(Sender):
         agent_id: str | None = None,
         capture: bool = True,
         attributes: Mapping[str, object] | None = None,
+        kind: str | None = None,
     ) -> Callable[[Function], Function]: ...
 
     def traced(self, function: Any = None, **options: Any) -> Any:
@@ -168,6 +169,7 @@ def traced(
     agent_id: str | None = None,
     capture: bool = True,
     attributes: Mapping[str, object] | None = None,
+    kind: str | None = None,
 ) -> Callable[[Function], Function]: ...
 
 

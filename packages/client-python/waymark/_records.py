@@ -26,6 +26,8 @@ MAX_BATCH_SPANS, MAX_BATCH_BYTES = 1_000, 1_048_576
 # The Python objects of a queued record, roughly.
 FRAME_BYTES = 600
 
+KINDS = ("model", "agent", "tool", "retrieval", "evaluation", "chain", "other")
+
 NEW, SENDING, STORED, LOST = range(4)
 
 
@@ -107,6 +109,7 @@ class Span(Context):
         parent: Span | None,
         value: object,
         attributes: Mapping[str, object] | None,
+        kind: str | None = None,
     ) -> None:
         super().__init__()
         self._trace, self._parent, self._epoch = trace, parent, trace._queue._epoch
@@ -115,6 +118,9 @@ class Span(Context):
         self._head = b'{"name":' + label + b',"started_at":"' + trace._now() + b'"'
         if value is not None:
             self._head += b',"input":' + json_of(value)
+        # The service would refuse the span for another text.
+        if kind in KINDS:
+            self._head += b',"kind":' + json_of(kind)
         self._tail: bytes | None = None
         self._attributes: dict[str, bytes] = {}
         self._output: bytes | None = None
@@ -128,9 +134,16 @@ class Span(Context):
         """The service's id; None until the span is stored, or if it is lost."""
         return self._id
 
-    def span(self, name: str, *, input: object = None, attributes: Mapping[str, object] | None = None) -> Span:
+    def span(
+        self,
+        name: str,
+        *,
+        input: object = None,
+        attributes: Mapping[str, object] | None = None,
+        kind: str | None = None,
+    ) -> Span:
         """Opens a span below this one, also from another thread."""
-        return self._trace._open(name, self, input, attributes)
+        return self._trace._open(name, self, input, attributes, kind)
 
     def set(
         self,
@@ -246,10 +259,17 @@ class Trace(Context):
         """The service's id; None until the trace is stored, or if it is lost."""
         return self._id
 
-    def span(self, name: str, *, input: object = None, attributes: Mapping[str, object] | None = None) -> Span:
+    def span(
+        self,
+        name: str,
+        *,
+        input: object = None,
+        attributes: Mapping[str, object] | None = None,
+        kind: str | None = None,
+    ) -> Span:
         """Opens a span, below the current span of this trace if there is one."""
         scope = current.get()
-        return self._open(name, scope.span if scope and scope.trace is self else None, input, attributes)
+        return self._open(name, scope.span if scope and scope.trace is self else None, input, attributes, kind)
 
     def end(self, status: str = "success") -> None:
         """Ends the trace with `success`, `error` or `timeout`. Only the first end counts."""
@@ -272,8 +292,15 @@ class Trace(Context):
     def _close(self, error: BaseException | None) -> None:
         self.end("success" if error is None else "error")
 
-    def _open(self, name: object, parent: Span | None, value: object, attributes: Mapping[str, object] | None) -> Span:
-        span = Span(self, name, parent, value, attributes)
+    def _open(
+        self,
+        name: object,
+        parent: Span | None,
+        value: object,
+        attributes: Mapping[str, object] | None,
+        kind: str | None,
+    ) -> Span:
+        span = Span(self, name, parent, value, attributes, kind)
         self._queue._add_span(span)
         return span
 

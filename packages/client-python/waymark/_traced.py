@@ -22,6 +22,7 @@ class Recipe(NamedTuple):
     agent_id: str | None
     capture: bool
     attributes: Mapping[str, object] | None
+    kind: str | None
     signature: inspect.Signature | None
 
 
@@ -33,22 +34,19 @@ def decorate(
     agent_id: str | None = None,
     capture: bool = True,
     attributes: Mapping[str, object] | None = None,
+    kind: str | None = None,
 ) -> Any:
+    options: dict[str, Any] = {"agent_id": agent_id, "capture": capture, "attributes": attributes, "kind": kind}
     if function is None or isinstance(function, str):
-        return functools.partial(
-            decorate, find_client, name=name or function, agent_id=agent_id, capture=capture, attributes=attributes
-        )
+        return functools.partial(decorate, find_client, name=name or function, **options)
     if isinstance(function, (staticmethod, classmethod)):
-        inner = decorate(
-            find_client, function.__func__, name=name, agent_id=agent_id, capture=capture, attributes=attributes
-        )
-        return type(function)(inner)
+        return type(function)(decorate(find_client, function.__func__, name=name, **options))
     try:
         signature = inspect.signature(function) if capture else None
     except (TypeError, ValueError):
         signature = None
     label = name or getattr(function, "__qualname__", type(function).__name__).rpartition("<locals>.")[2]
-    recipe = Recipe(find_client, label, agent_id, capture, attributes, signature)
+    recipe = Recipe(find_client, label, agent_id, capture, attributes, kind, signature)
     if inspect.isasyncgenfunction(function):
         return wrap_async_generator(recipe, function)
     if inspect.iscoroutinefunction(function):
@@ -71,12 +69,12 @@ class Call:
 
     def _open(self, value: object) -> None:
         client, scope = self._recipe.find_client(), current_scope()
-        name, attributes = self._recipe.name, self._recipe.attributes
+        name, attributes, kind = self._recipe.name, self._recipe.attributes, self._recipe.kind
         if scope is not None and scope.trace._queue is client:
-            self._span = scope.trace._open(name, scope.span, value, attributes)
+            self._span = scope.trace._open(name, scope.span, value, attributes, kind)
         elif client is not None and not client._is_closed:
             self._trace = client._begin(self._recipe.agent_id or client._agent_id or name, name)
-            self._span = self._trace._open(name, None, value, attributes)
+            self._span = self._trace._open(name, None, value, attributes, kind)
 
     def __enter__(self) -> None:
         """Makes the span current; a generator leaves it at each value."""

@@ -7,6 +7,7 @@ import type {
   NewSpan,
   NewTrace,
   SpanChange,
+  SpanKind,
   Trace,
   TraceChange,
   TracePage,
@@ -29,6 +30,12 @@ export interface CreateOptions extends CallOptions {
   idempotencyKey?: string;
 }
 
+interface TraceChoice {
+  include?: TracePart | readonly TracePart[];
+  /** Only spans of these kinds. */
+  kind?: SpanKind | readonly SpanKind[];
+}
+
 /**
  * The calls of the trace API, one to one. Every call retries while that can help; a POST repeats its `Idempotency-Key`, so it
  * stores once. Calls reject with a `WaymarkError` or with the reason of an aborted signal.
@@ -40,7 +47,7 @@ export interface ApiClient {
   addSpans(traceId: string, spans: readonly BatchSpan[], options?: CreateOptions): Promise<{ span_ids: string[] }>;
   updateSpan(traceId: string, spanId: string, change: SpanChange, options?: CallOptions): Promise<void>;
   finalizeTrace(traceId: string, change: TraceChange, options?: CallOptions): Promise<void>;
-  getTrace(traceId: string, options?: CallOptions & { include?: TracePart | readonly TracePart[] }): Promise<Trace>;
+  getTrace(traceId: string, options?: CallOptions & TraceChoice): Promise<Trace>;
   listTraces(query?: TraceQuery, options?: CallOptions): Promise<TracePage>;
   /** All matching traces, newest first, page by page. */
   iterateTraces(query?: TraceQuery, options?: CallOptions): AsyncGenerator<ListedTrace, void, void>;
@@ -74,8 +81,8 @@ export function createApiClientOn(transport: Transport): ApiClient {
     async finalizeTrace(traceId, change, options) {
       await call({ ...options, method: "PATCH", path: tracePath(traceId), body: JSON.stringify(change) });
     },
-    getTrace(traceId, { include, ...options } = {}) {
-      return call({ ...options, method: "GET", path: tracePath(traceId), query: toParameters({ include }) });
+    getTrace(traceId, { include, kind, ...options } = {}) {
+      return call({ ...options, method: "GET", path: tracePath(traceId), query: toParameters({ include, kind }) });
     },
     listTraces: (query, options) => call({ ...options, method: "GET", path: "/traces", query: toParameters(query) }),
     iterateTraces: (query, options) => iterate(query, (page) => api.listTraces(page, options), "traces"),

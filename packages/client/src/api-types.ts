@@ -2,6 +2,9 @@ export type TraceStatus = "running" | "success" | "error" | "timeout";
 
 export type SpanStatus = "ok" | "error";
 
+export const spanKinds = ["model", "agent", "tool", "retrieval", "evaluation", "chain", "other"] as const;
+export type SpanKind = (typeof spanKinds)[number];
+
 /** What a trace is found by. Texts have up to 200 characters. */
 export interface TraceLabels {
   /** Your id of the conversation. */
@@ -43,8 +46,13 @@ interface SpanFields {
   parent_span_id: string | null;
 }
 
-/** Fields beyond those; answers have them with `include: "attributes"` alone. */
-interface SpanExtensions {
+/** Fields beyond those; answers have them where `include` names them. */
+interface SpanExtensions extends SpanAttributes {
+  /** What the step is of; without it the service reads it from the attributes, if they tell it. */
+  kind?: SpanKind | null;
+}
+
+interface SpanAttributes {
   /** By OpenTelemetry's names, such as `gen_ai.usage.input_tokens`. */
   attributes?: Readonly<Record<string, unknown>> | null;
 }
@@ -59,7 +67,7 @@ export type BatchSpan = NewSpan & {
 };
 
 /** Closes or corrects a span. Omitted fields stay as they are, null clears; a null attribute is removed. */
-export type SpanChange = Partial<Pick<SpanFields, "status" | "ended_at" | "output" | "error">> & SpanExtensions;
+export type SpanChange = Partial<Pick<SpanFields, "status" | "ended_at" | "output" | "error">> & SpanAttributes;
 
 export interface Span extends SpanFields, SpanExtensions {
   id: string;
@@ -67,7 +75,7 @@ export interface Span extends SpanFields, SpanExtensions {
   otel?: Readonly<Record<string, unknown>>;
 }
 
-export type TracePart = "attributes" | "usage" | "labels";
+export type TracePart = "kind" | "attributes" | "usage" | "labels";
 
 /** A trace with all its spans in the order of receipt; labels only with `include: "labels"`. */
 export interface Trace extends TraceLabels {

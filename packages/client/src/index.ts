@@ -10,6 +10,7 @@ export type {
   NewTrace,
   Span,
   SpanChange,
+  SpanKind,
   SpanStatus,
   Trace,
   TraceChange,

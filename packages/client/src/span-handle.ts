@@ -1,4 +1,4 @@
-import type { SpanStatus } from "./api-types.js";
+import { type SpanKind, type SpanStatus, spanKinds } from "./api-types.js";
 import { messageOf, toJsonText, toName, toObjectText } from "./json-text.js";
 import type { Recorder } from "./recorder.js";
 import { openedBytes, type SpanRecord } from "./span-record.js";
@@ -7,6 +7,7 @@ import type { TraceQueue } from "./trace-queue.js";
 export interface SpanOptions {
   /** Any JSON value, serialized at once. */
   input?: unknown;
+  kind?: SpanKind;
   /** By OpenTelemetry's names, such as `gen_ai.request.model`. */
   attributes?: Readonly<Record<string, unknown>>;
 }
@@ -62,6 +63,8 @@ export function createTracing(deps: TracingDeps): SpanParent {
     });
     const record: SpanRecord = {
       name: toName(name),
+      // The service would refuse the span for another text.
+      kind: spanKinds.find((kind) => kind === options.kind),
       startedAt: clock(),
       parent,
       input,

@@ -4,6 +4,7 @@ import { type SpanRecord, toBatchText, toEndText } from "./span-record.js";
 const record = (changes: Partial<SpanRecord>): SpanRecord => ({
   ...{
     name: "step",
+    kind: undefined,
     startedAt: "2026-06-01T12:00:00.000000Z",
     parent: undefined,
     input: undefined,
@@ -20,7 +21,7 @@ const record = (changes: Partial<SpanRecord>): SpanRecord => ({
 it("a batch names parents in it by reference, earlier ones by id, and skips lost ones", () => {
   const stored = record({ state: "stored", id: "id-1" });
   const lost = record({ state: "lost", parent: stored });
-  const root = record({ input: '{"a":1}' });
+  const root = record({ input: '{"a":1}', kind: "agent" });
   const end = {
     status: "error",
     endedAt: "2026-06-01T12:00:01.000000Z",
@@ -36,7 +37,7 @@ it("a batch names parents in it by reference, earlier ones by id, and skips lost
   ];
   expect(JSON.parse(toBatchText(spans))).toEqual({
     spans: [
-      { name: "step", status: "ok", started_at: root.startedAt, input: { a: 1 }, ref: "0" },
+      { name: "step", kind: "agent", status: "ok", started_at: root.startedAt, input: { a: 1 }, ref: "0" },
       {
         name: "step",
         status: "error",

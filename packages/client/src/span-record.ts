@@ -1,4 +1,4 @@
-import type { SpanStatus } from "./api-types.js";
+import type { SpanKind, SpanStatus } from "./api-types.js";
 import { byteLength } from "./json-text.js";
 
 export interface SpanEnd {
@@ -16,6 +16,7 @@ export interface SpanEnd {
  */
 export interface SpanRecord {
   readonly name: string;
+  readonly kind: SpanKind | undefined;
   readonly startedAt: string;
   readonly parent: SpanRecord | undefined;
   /** JSON; released once stored. */
@@ -82,8 +83,8 @@ function livingParent({ parent }: SpanRecord): SpanRecord | undefined {
   return living;
 }
 
-function toSpanText({ name, startedAt, input, end, attributes: opened }: SpanRecord, links: SpanLinks): string {
+function toSpanText({ name, kind, startedAt, input, end, attributes: opened }: SpanRecord, links: SpanLinks): string {
   const { status = "ok", endedAt, output, error } = end ?? {};
-  const known = { name, status, started_at: startedAt, ended_at: endedAt, error: error ?? undefined, ...links };
+  const known = { name, kind, status, started_at: startedAt, ended_at: endedAt, error: error ?? undefined, ...links };
   return toObject(known, { input, output, attributes: merged(opened, end?.attributes) });
 }

@@ -2,7 +2,7 @@ import { formatUuid, isUuid, smallestUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import type pg from "pg";
 import { type Batching, oneByOne } from "./batching.js";
-import { fieldOf, sizedNames } from "./span-fields.js";
+import { byParts, fieldOf, type SpanPart, sizedNames } from "./span-fields.js";
 import { ofContext, type SpanColumns, spanAggregates, spanTexts, type TraceToRead, traceJson } from "./trace-json.js";
 
 const maxChunkSpans = 1_000;
@@ -39,35 +39,39 @@ export interface TraceReaderDeps extends Batching {
 }
 
 /** SQL for the bytes of a span `s` as JSON, with escapes. */
-function jsonBytes(withAttributes: boolean): string {
+function jsonBytes(parts: readonly SpanPart[]): string {
+  const contexts = parts.includes("attributes") ? ["resource_id", "scope_id"] : [];
   const sizes = [
-    ...sizedNames(withAttributes).map((name) =>
+    ...sizedNames(parts).map((name) =>
       fieldOf(name).type === "json" ? `octet_length(s.${name}::text)` : `octet_length(to_json(s.${name})::text)`,
     ),
-    ...(withAttributes ? ["resource_id", "scope_id"].map((id) => ofContext("bytes", id)) : []),
+    ...contexts.map((id) => ofContext("bytes", id)),
   ];
   return [String(spanOverheadBytes), ...sizes.map((size) => `COALESCE(${size}, 0)`)].join(" + ");
 }
 
-function storedBytes(withAttributes: boolean): string {
-  return sizedNames(withAttributes)
+function storedBytes(parts: readonly SpanPart[]): string {
+  return sizedNames(parts)
     .map((name) => `COALESCE(pg_column_size(s.${name}), 0)`)
     .join(" + ");
 }
+
+/** Whether a span is of the kinds $7, if given. */
+const isWanted = "($7::text[] IS NULL OR COALESCE(kind, 'other') = ANY ($7))";
 
 /**
  * A chunk of a trace: the spans after $3, up to $4 bytes or one span, and with $6 the trace's head. `near` bounds by stored
  * bytes how much `measured` uncompresses; a chunk of more than $5 bytes comes without head and spans. One probe of `trace_pkey` and ranges of `span_pkey`; both keys start with the account. Sessions run in UTC.
  */
-const readChunkSql = (withAttributes: boolean) => `
+const readChunkSql = (parts: readonly SpanPart[]) => `
   WITH near AS MATERIALIZED (
     SELECT (array_agg(id ORDER BY id DESC))[1] AS last FROM (
-      SELECT s.id, sum(${storedBytes(withAttributes)}) OVER (ORDER BY s.id) AS stored, row_number() OVER (ORDER BY s.id) AS n
-      FROM (SELECT * FROM span WHERE account_id = $1 AND trace_id = $2 AND id > $3 ORDER BY id LIMIT ${maxChunkSpans}) s
+      SELECT s.id, sum(${storedBytes(parts)}) OVER (ORDER BY s.id) AS stored, row_number() OVER (ORDER BY s.id) AS n
+      FROM (SELECT * FROM span WHERE account_id = $1 AND trace_id = $2 AND id > $3 AND ${isWanted} ORDER BY id LIMIT ${maxChunkSpans}) s
     ) r WHERE stored <= ${maxStoredBytes} OR n = 1
   ), measured AS MATERIALIZED (
-    SELECT s.id, ${jsonBytes(withAttributes)} AS bytes
-    FROM span s WHERE s.account_id = $1 AND s.trace_id = $2 AND s.id > $3 AND s.id <= (SELECT last FROM near)
+    SELECT s.id, ${jsonBytes(parts)} AS bytes
+    FROM span s WHERE s.account_id = $1 AND s.trace_id = $2 AND s.id > $3 AND s.id <= (SELECT last FROM near) AND ${isWanted}
   ), fitting AS MATERIALIZED (
     SELECT id, bytes FROM (
       SELECT id, bytes, sum(bytes) OVER (ORDER BY id) AS total, row_number() OVER (ORDER BY id) AS n FROM measured
@@ -78,15 +82,15 @@ const readChunkSql = (withAttributes: boolean) => `
     SELECT chunk.last, chunk.bytes
         + CASE WHEN $6 THEN COALESCE(octet_length(t.metadata::text), 0) ELSE 0 END AS bytes,
       chunk.last IS NULL OR NOT EXISTS (
-        SELECT FROM span WHERE account_id = $1 AND trace_id = $2 AND id > chunk.last) AS is_last
+        SELECT FROM span WHERE account_id = $1 AND trace_id = $2 AND id > chunk.last AND ${isWanted}) AS is_last
     FROM chunk JOIN trace t ON t.account_id = $1 AND t.id = $2
   )
   SELECT ended.last, ended.bytes, ended.is_last, CASE WHEN $6 AND ended.bytes <= $5 THEN ${traceJson} END AS head, spans.*
   FROM ended JOIN trace t ON t.account_id = $1 AND t.id = $2,
   LATERAL (
-    SELECT ${spanAggregates({ withAttributes, withQuotes })} FROM (
+    SELECT ${spanAggregates({ parts, withQuotes })} FROM (
       SELECT * FROM span
-      WHERE ended.bytes <= $5 AND account_id = $1 AND trace_id = $2 AND id > $3 AND id <= ended.last ORDER BY id
+      WHERE ended.bytes <= $5 AND account_id = $1 AND trace_id = $2 AND id > $3 AND id <= ended.last AND ${isWanted} ORDER BY id
     ) s
   ) spans`;
 
@@ -176,23 +180,22 @@ function uuidBefore(id: string): string {
   return formatUuid(Buffer.from(hex, "hex"));
 }
 
-const readPlain = { name: "read-chunk", text: readChunkSql(false) };
-const readWithAttributes = { name: "read-chunk-with-attributes", text: readChunkSql(true) };
+const statementOf = byParts((parts) => ({ name: ["read-chunk", ...parts].join("-"), text: readChunkSql(parts) }));
 
 async function readChunkOf(
   pool: pg.Pool,
-  { accountId, traceId, withAttributes, after, isFirst, maxBytes }: ChunkToRead,
+  { accountId, traceId, parts, kinds, after, isFirst, maxBytes }: ChunkToRead,
 ): Promise<MeasuredChunk | undefined> {
   const { rows } = await pool.query<
     SpanColumns & { head: string | null; last: string | null; bytes: number; is_last: boolean }
   >({
-    ...(withAttributes ? readWithAttributes : readPlain),
-    values: [accountId, traceId, after, maxChunkBytes, maxBytes, isFirst],
+    ...statementOf(parts),
+    values: [accountId, traceId, after, maxChunkBytes, maxBytes, isFirst, kinds],
   });
   const [row] = rows;
   if (!row) return undefined;
   const { head, last, bytes, is_last: isLast } = row;
-  return { head, spans: spanTexts(row, { withAttributes, withQuotes }) ?? [], last, bytes, isLast };
+  return { head, spans: spanTexts(row, { parts, withQuotes }) ?? [], last, bytes, isLast };
 }
 
 /** Chunks up to this size need no budget: the limit of answers under way bounds their sum. */

@@ -1,7 +1,7 @@
 import { type CreateGroupCommit, idBounds } from "@waymark/database";
 import type pg from "pg";
 import { createChunkReader, type ReadChunks, type TraceReaderDeps, textOfChunks } from "./get-large-trace.query.js";
-import { fieldOf, sizedNames } from "./span-fields.js";
+import { byParts, fieldOf, type SpanPart, sizedNames } from "./span-fields.js";
 import { ofContext, type SpanColumns, spanAggregates, spanTexts, type TraceToRead, traceJson } from "./trace-json.js";
 
 /** Traces of more spans have no version: it would read them all. */
@@ -48,12 +48,13 @@ export function weightSql(column: string): string {
 }
 
 /** The bytes of a span `s` that count. */
-function spanWeightSql(withAttributes: boolean): string {
+function spanWeightSql(parts: readonly SpanPart[]): string {
+  const contexts = parts.includes("attributes") ? ["resource_id", "scope_id"] : [];
   return [
-    ...sizedNames(withAttributes).map((name) =>
+    ...sizedNames(parts).map((name) =>
       fieldOf(name).size === "content" ? weightSql(`s.${name}`) : `COALESCE(octet_length(s.${name}), 0)`,
     ),
-    ...(withAttributes ? ["resource_id", "scope_id"].map((id) => `COALESCE(${ofContext("bytes", id)}, 0)`) : []),
+    ...contexts.map((id) => `COALESCE(${ofContext("bytes", id)}, 0)`),
   ].join(" + ");
 }
 
@@ -62,16 +63,16 @@ function spanWeightSql(withAttributes: boolean): string {
  * value is uncompressed. For each trace one probe of `trace_pkey` and a range of `span_pkey`, whose order they keep: span ids
  * rise in order of receipt. Both keys start with the account. Sessions run in UTC.
  */
-const readTracesSql = (withAttributes: boolean) => `
+const readTracesSql = (parts: readonly SpanPart[]) => `
   SELECT q.n::int, CASE WHEN ${weightSql("t.metadata")} <= ${maxBytes} AND spans.count <= ${maxSpans} AND (spans.count > 0 OR NOT EXISTS (
       SELECT FROM span s WHERE s.account_id = q.account_id AND s.trace_id = q.trace_id
     )) THEN ${traceJson} END AS head, ${traceVersion} AS version, spans.*
   FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS q (account_id, trace_id, n)
   JOIN trace t ON t.account_id = q.account_id AND t.id = q.trace_id,
   LATERAL (
-    SELECT ${spanAggregates({ withAttributes, withQuotes: false })}, ${spanVersions} FILTER (WHERE t.status <> 'running') AS versions
+    SELECT ${spanAggregates({ parts, withQuotes: false })}, ${spanVersions} FILTER (WHERE t.status <> 'running') AS versions
     FROM (
-      SELECT s.*, sum(${spanWeightSql(withAttributes)}) OVER () AS weight FROM (
+      SELECT s.*, sum(${spanWeightSql(parts)}) OVER () AS weight FROM (
         SELECT *, xmin AS row_xid FROM span
         WHERE account_id = q.account_id AND trace_id = q.trace_id AND trace_id BETWEEN $3 AND $4
         ORDER BY id LIMIT ${maxSpans + 1}
@@ -104,17 +105,21 @@ export function createTraceReader(deps: TraceReaderDeps): TraceReader {
     run: (traces) => readTraces(pool, traces),
     maxInFlight: maxReadsInFlight,
     maxRows: maxTracesPerStatement,
-    kindOf: ({ withAttributes }) => String(withAttributes),
+    kindOf: ({ parts }) => statementOf(parts).name,
   });
   const readChunks = createChunkReader(deps);
   const readVersion = createVersionReader(pool, createGroupCommit);
   return {
     async readTrace(trace, members = "") {
-      const found = await readSmall(trace);
-      if (!found) return undefined;
-      if (found.start !== undefined) return { body: `${found.start}${members}}`, version: found.version };
+      if (!trace.kinds) {
+        const small = await readSmall(trace);
+        if (!small) return undefined;
+        if (small.start !== undefined) return { body: `${small.start}${members}}`, version: small.version };
+      }
       // Before the chunks: a body newer than its version is only read once more.
-      const version = (await readVersion(trace))?.version ?? null;
+      const found = await readVersion(trace);
+      if (!found) return undefined;
+      const { version } = found;
       return { body: textOfChunks(readChunks(trace), members), version };
     },
     readVersion,
@@ -130,23 +135,22 @@ interface SmallTrace {
 
 type TraceRow = SpanColumns & { n: number; head: string | null; version: string | null };
 
-const readPlain = { name: "read-traces", text: readTracesSql(false) };
-const readWithAttributes = { name: "read-traces-with-attributes", text: readTracesSql(true) };
+const statementOf = byParts((parts) => ({ name: ["read-traces", ...parts].join("-"), text: readTracesSql(parts) }));
 
 async function readTraces(pool: pg.Pool, traces: readonly TraceToRead[]): Promise<(SmallTrace | undefined)[]> {
-  const withAttributes = traces[0]?.withAttributes === true;
+  const { parts = [] } = traces[0] ?? {};
   const traceIds = traces.map(({ traceId }) => traceId.toLowerCase());
   const { rows } = await pool.query<TraceRow>({
-    ...(withAttributes ? readWithAttributes : readPlain),
+    ...statementOf(parts),
     values: [traces.map(({ accountId }) => accountId), traceIds, ...idBounds(traceIds)],
   });
   const results: (SmallTrace | undefined)[] = traces.map(() => undefined);
-  for (const row of rows) results[row.n - 1] = { start: startOf(row, withAttributes), version: row.version };
+  for (const row of rows) results[row.n - 1] = { start: startOf(row, parts), version: row.version };
   return results;
 }
 
-function startOf(row: TraceRow, withAttributes: boolean): string | undefined {
-  const spans = row.head === null ? undefined : spanTexts(row, { withAttributes, withQuotes: false });
+function startOf(row: TraceRow, parts: readonly string[]): string | undefined {
+  const spans = row.head === null ? undefined : spanTexts(row, { parts, withQuotes: false });
   return spans && `${row.head}${spans.join(",")}]`;
 }
 

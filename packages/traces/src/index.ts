@@ -116,9 +116,10 @@ export {
   spanAnswers,
   spanChangeSchema,
   spanColumns,
+  spanParts,
   storedAttributes,
 } from "./span-fields.js";
-export { setStatusChangeSql, statusTimeSql, type TraceStatus } from "./statuses.js";
+export { type SpanKind, setStatusChangeSql, spanKinds, statusTimeSql, type TraceStatus } from "./statuses.js";
 export {
   type FinalTrace,
   finalTraceSchema,
@@ -134,3 +135,4 @@ export {
   traceAnswers,
   traceColumns,
 } from "./trace-fields.js";
+export type { TraceToRead } from "./trace-json.js";

@@ -3,7 +3,9 @@ import type pg from "pg";
 import { failingSpanSql } from "./failing-span.js";
 import { isoText } from "./field-table.js";
 import type { ListedTrace } from "./list-traces.query.js";
+import { kindOfJson } from "./otlp/kind.js";
 import { type ContentName, contentNames } from "./span-fields.js";
+import type { SpanKind } from "./statuses.js";
 import { listedNames, listedSql } from "./trace-fields.js";
 
 const outlinePageSpans = 5_000;
@@ -26,9 +28,8 @@ export interface OutlinePage {
   parent: (string | null)[];
   names: string[];
   name: number[];
-  /** `gen_ai.operation.name|openinference.span.kind|traceloop.span.kind|ai.operationId`. */
-  hints: string[];
-  hint: number[];
+  kinds: SpanKind[];
+  kind: number[];
   /** Microseconds since the trace's start; a duration is null without an end. */
   start: number[];
   duration: (number | null)[];
@@ -38,10 +39,11 @@ export interface OutlinePage {
   next: string | null;
 }
 
-const kindAttributes = ["gen_ai.operation.name", "openinference.span.kind", "traceloop.span.kind", "ai.operationId"];
-const hintSql = `CASE WHEN s.attributes IS NOT NULL AND pg_column_size(s.attributes) <= ${maxAttributeBytes} THEN (
-  SELECT left(concat_ws('|', ${kindAttributes.map((_, n) => `COALESCE(a.k${n}, '')`).join(", ")}), 200)
-  FROM (SELECT ${kindAttributes.map((name, n) => `s.attributes #>> '{attributes,"${name}"}' AS k${n}`).join(", ")}) a) END`;
+/** Those of spans stored without a kind, by releases before it. */
+const olderNames = ["gen_ai.operation.name", "openinference.span.kind", "traceloop.span.kind", "ai.operationId"];
+const olderSql = olderNames.map((name) => `'${name}', left(s.attributes #>> '{attributes,"${name}"}', 100)`).join(", ");
+const kindSql = `CASE WHEN s.kind IS NULL AND s.attributes IS NOT NULL AND pg_column_size(s.attributes) <= ${maxAttributeBytes}
+  THEN json_build_object(${olderSql})::text ELSE s.kind END`;
 
 /** A bit for each content, from the second on. */
 function flagSql(name: ContentName, n: number): string {
@@ -49,14 +51,14 @@ function flagSql(name: ContentName, n: number): string {
   return `CASE WHEN ${isAbsent} THEN 0 ELSE ${2 << n} END`;
 }
 
-const spanSql = `SELECT s.id, s.parent_span_id AS parent, s.name, ${hintSql} AS hint,
+const spanSql = `SELECT s.id, s.parent_span_id AS parent, s.name, ${kindSql} AS kind,
   (date_part('epoch', s.started_at - t.started_at) * 1e6)::int8 AS start,
   (date_part('epoch', s.ended_at - s.started_at) * 1e6)::int8 AS duration,
   (s.status = 'error')::int + ${contentNames.map(flagSql).join(" + ")} AS flags,
   left(s.error, ${maxErrorText}) AS error
   FROM span s WHERE s.account_id = $1 AND s.trace_id = $2`;
 
-const columnNames = ["id", "parent", "name", "hint", "start", "duration", "flags", "error"] as const;
+const columnNames = ["id", "parent", "name", "kind", "start", "duration", "flags", "error"] as const;
 
 /**
  * A JSON list for each column: a row for each span would leave Node 80,000 values to collect. First the spans of `$4`, to be
@@ -117,14 +119,21 @@ export async function readOutline(
 
 /** Most lists pass through as Postgres writes them: parsing them would take longer than all the rest. */
 function membersOf(name: string, json: string): string {
-  if (name === "name" || name === "hint") {
-    const [texts, numbers] = numbered(JSON.parse(json));
+  if (name === "name" || name === "kind") {
+    const given: (string | null)[] = JSON.parse(json);
+    const [texts, numbers] = numbered(name === "kind" ? given.map(kindOfStored) : given);
     return `"${name}s":${JSON.stringify(texts)},"${name}":${JSON.stringify(numbers)}`;
   }
   if (name !== "error") return `"${name}":${json}`;
   const errors: OutlinePage["errors"] = {};
   for (const [row, error] of (JSON.parse(json) as (string | null)[]).entries()) if (error !== null) errors[row] = error;
   return `"errors":${JSON.stringify(errors)}`;
+}
+
+/** The attributes of a span without a kind are an object. */
+function kindOfStored(stored: string | null): string {
+  if (stored === null) return "other";
+  return stored.startsWith("{") ? kindOfJson(stored) : stored;
 }
 
 /** The texts of a list once each, and the number of each text among them; "" for null. */

@@ -1,12 +1,13 @@
 import { jsonField, jsonObjectField, optionalChoice, textField, timestampField } from "@waymark/service/fields";
 import { z } from "zod";
 import { type Columns, type Field, membersOf, type NamesWith, namesWhere, textOf, timestamp } from "./field-table.js";
+import { kindOfJson } from "./otlp/kind.js";
 import { type MappedSpan, maxAttributesBytes, spanUuid } from "./otlp/map-request.js";
-import { spanStatuses } from "./statuses.js";
+import { spanKinds, spanStatuses } from "./statuses.js";
 
 interface SpanField extends Field {
-  /** Beyond the trace contract ("Span"): answers have it with `include=attributes` alone. */
-  readonly isExtension?: true;
+  /** Of a field beyond the trace contract ("Span"): answers have it where `include` names it. What that adds. */
+  readonly adds?: string;
   /** From OpenTelemetry. */
   otlp(span: MappedSpan, traceId: string): Uint8Array | string | null;
 }
@@ -83,10 +84,20 @@ const spanFields = {
     answer: z.string().nullable(),
     otlp: ({ parentSpanId }, traceId) => parentSpanId && spanUuid(traceId, parentSpanId),
   },
+  kind: {
+    type: "text",
+    adds: "the kind of spans",
+    body: z
+      .enum(spanKinds)
+      .nullish()
+      .describe("Of the step; without it the attributes may tell it, such as `gen_ai.operation.name`"),
+    answer: z.enum(spanKinds).nullish().describe("With `include=kind`: null of a span of which nobody told it"),
+    otlp: ({ kind }) => kind,
+  },
   /** Stored as an object with this member, and `otel` of OpenTelemetry; the two end an answer. */
   attributes: {
     type: "json",
-    isExtension: true,
+    adds: "the further attributes of spans",
     size: "content",
     body: attributesField.describe("Further attributes by OpenTelemetry's names, such as `gen_ai.usage.input_tokens`"),
     change: attributesField.describe("Replaces the given members; null removes a member, or all"),
@@ -102,6 +113,9 @@ type Fields = typeof spanFields;
 export type SpanFieldName = keyof Fields;
 export type ContentName = NamesWith<Fields, "size", "content">;
 type ChangedName = NamesWith<Fields, "change", z.ZodType>;
+
+/** The fields beyond the contract. */
+export type SpanPart = NamesWith<Fields, "adds", string>;
 
 /** A field without its own types. */
 export const fieldOf = (name: SpanFieldName): SpanField => spanFields[name];
@@ -122,11 +136,32 @@ export type SpanChange = z.output<typeof spanChangeSchema>;
 export const contentNames = namesOf<ContentName>(({ size }) => size === "content");
 /** Kept as the text that was sent. */
 export const opaqueNames = namesOf(({ type }) => type === "json");
+export const optionalNames: ReadonlySet<SpanFieldName> = new Set(namesOf(({ body }) => body.isOptional()));
 export const changedNames = namesOf<ChangedName>(({ change }) => change !== undefined);
 
+const partNames = namesOf<SpanPart>(({ adds }) => adds !== undefined);
+/** The fields beyond the contract, by name. */
+export const spanParts = Object.fromEntries(partNames.map((name) => [name, { adds: spanFields[name].adds }])) as {
+  readonly [Name in SpanPart]: { readonly adds: string };
+};
+
+/** Makes a value for each choice of parts, at its first use; names that are no part do not count. */
+export function byParts<T>(make: (parts: readonly SpanPart[]) => T): (asked: readonly string[]) => T {
+  const made = new Map<string, T>();
+  return (asked) => {
+    const parts = partNames.filter((name) => asked.includes(name));
+    const value = made.get(parts.join()) ?? make(parts);
+    made.set(parts.join(), value);
+    return value;
+  };
+}
+
+const isIn = (name: string, parts: readonly string[]) =>
+  parts.includes(name) || !partNames.some((part) => part === name);
+
 /** The fields of an answer whose length counts. */
-export function sizedNames(withAttributes: boolean): SpanFieldName[] {
-  return namesOf(({ size, isExtension }) => size !== undefined && (withAttributes || !isExtension));
+export function sizedNames(parts: readonly SpanPart[] = partNames): SpanFieldName[] {
+  return namesOf(({ size }, name) => size !== undefined && isIn(name, parts));
 }
 
 /** The columns of rows of spans. Few spans have attributes: statements for the others are shorter. */
@@ -139,13 +174,14 @@ export function spanColumns<Row>(
 }
 
 /** The fields of an answer but `attributes`, in its order. */
-export function answeredNames(withAttributes: boolean): SpanFieldName[] {
-  return namesOf(({ isExtension }, name) => name !== "attributes" && (withAttributes || !isExtension));
+export function answeredNames(parts: readonly SpanPart[]): SpanFieldName[] {
+  return namesOf((_, name) => name !== "attributes" && isIn(name, parts));
 }
 
 /** Reads a field of a body as its column stores it. */
 export function columnOfBody(name: SpanFieldName): (span: NewSpan) => unknown {
   if (name === "attributes") return ({ attributes }) => attributes && storedAttributes(attributes.text);
+  if (name === "kind") return ({ kind, attributes }) => kind ?? (attributes && kindOfJson(attributes.text));
   return fieldOf(name).type === "json" ? (span) => textOf(span[name]) : (span) => span[name];
 }
 

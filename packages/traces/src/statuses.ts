@@ -6,6 +6,15 @@ export type TraceStatus = (typeof traceStatuses)[number];
 /** The states of a span (trace contract, "States and transitions"). */
 export const spanStatuses = ["ok", "error"] as const;
 
+/** What a span is of: a model call, a run of an agent, a tool, a search for knowledge, a judgement, or steps held together. */
+export const spanKinds = ["model", "agent", "tool", "retrieval", "evaluation", "chain", "other"] as const;
+export type SpanKind = (typeof spanKinds)[number];
+
+export type AgentKind = Exclude<SpanKind, "other">;
+
+/** The kinds that programs with agents have; a span of another program, or of an unknown kind, is `other`. */
+export const agentKinds = spanKinds.filter((kind): kind is AgentKind => kind !== "other");
+
 /**
  * Notes the transaction of a status other than before, for the stream, and its time, in an UPDATE of `trace t` by `c`. Another
  * write of an ended trace keeps the time.

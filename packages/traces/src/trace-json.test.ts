@@ -5,16 +5,17 @@ import { randomRuns } from "@waymark/testing";
 import fc from "fast-check";
 import { isoText } from "./field-table.js";
 import { createTraceReader } from "./get-trace.query.js";
+import { spanKinds } from "./statuses.js";
 import { attributesEnd, traceJson } from "./trace-json.js";
 import { useTraces } from "./traces.fixture.js";
 
 const orNull = (json: string) => `COALESCE(${json}, 'null')`;
 const isoJson = (column: string) => orNull(`'"' || ${isoText(column)} || '"'`);
 /** A span as Postgres itself writes JSON. */
-const spanJson = (withAttributes: boolean) => `concat(
+const spanJson = (parts: readonly string[]) => `concat(
   '{"id":"', s.id, '","name":', to_json(s.name), ',"status":"', s.status, '","started_at":', ${isoJson("s.started_at")},
   ',"ended_at":', ${isoJson("s.ended_at")}, ',"input":', ${orNull("s.input")}, ',"output":', ${orNull("s.output")},
-  ',"error":', ${orNull("to_json(s.error)")}, ',"parent_span_id":', ${orNull("to_json(s.parent_span_id)")}, ${withAttributes ? attributesEnd : "'}'"})`;
+  ',"error":', ${orNull("to_json(s.error)")}, ',"parent_span_id":', ${orNull("to_json(s.parent_span_id)")}, ${parts.includes("kind") ? `',"kind":', ${orNull("to_json(s.kind)")},` : ""} ${parts.includes("attributes") ? attributesEnd : "'}'"})`;
 
 /** Any text that Postgres stores. */
 const text = fc.string({ unit: "binary" }).map((each) => each.replaceAll("\0", "").toWellFormed());
@@ -36,6 +37,7 @@ const span = fc.record({
   output: fc.option(json),
   error: fc.option(anyText),
   parent_span_id: fc.option(anyText),
+  kind: fc.option(fc.constantFrom(...spanKinds)),
   attributes: fc.option(fc.constantFrom('{"attributes":{"a":1}}', '{"attributes":{}}')),
 });
 
@@ -51,48 +53,54 @@ describe("a small trace", () => {
     largeAnswers: { take: () => undefined, give: () => undefined },
   });
 
-  async function read(accountId: string, traceId: string, withAttributes: boolean): Promise<string> {
-    const answer = (await readTrace({ accountId, traceId, withAttributes }))?.body;
+  async function read(accountId: string, traceId: string, parts: readonly string[]): Promise<string> {
+    const answer = (await readTrace({ accountId, traceId, parts }))?.body;
     if (typeof answer === "string") return answer;
     let whole = "";
     for await (const chunk of answer ?? []) whole += chunk;
     return whole;
   }
 
-  it.each([false, true])("has byte for byte the text that Postgres writes (attributes %s)", async (withAttributes) => {
-    const accountId = await makeAccount();
-    await fc.assert(
-      fc.asyncProperty(fc.array(span, { maxLength: 6 }), async (spans) => {
-        const traceId = await insertTrace(accountId);
-        for (const [n, each] of spans.entries()) {
-          await pool.query(
-            `INSERT INTO span (account_id, trace_id, id, name, status, started_at, ended_at, input, output, error, parent_span_id, attributes)
-             VALUES ($1, $2, $3, $4, 'ok', $5, $6, $7, $8, $9, $10, $11)`,
-            [
-              accountId,
-              traceId,
-              `${String(n).padStart(8, "0")}${randomUUID().slice(8)}`,
-              each.name,
-              each.started_at,
-              each.ended_at,
-              each.input,
-              each.output,
-              each.error,
-              each.parent_span_id,
-              each.attributes,
-            ],
-          );
-        }
-        const { rows } = await pool.query<{ json: string }>(
-          `SELECT concat(${traceJson}, (
-             SELECT string_agg(${spanJson(withAttributes)}, ',' ORDER BY s.id) FROM span s
+  const choices: string[][] = [[], ["kind"], ["attributes"], ["attributes", "kind", "usage"]];
+
+  it.each(choices.map((parts) => ({ parts })))(
+    "has byte for byte the text that Postgres writes ($parts)",
+    async ({ parts }) => {
+      const accountId = await makeAccount();
+      await fc.assert(
+        fc.asyncProperty(fc.array(span, { maxLength: 6 }), async (spans) => {
+          const traceId = await insertTrace(accountId);
+          for (const [n, each] of spans.entries()) {
+            await pool.query(
+              `INSERT INTO span (account_id, trace_id, id, name, status, started_at, ended_at, input, output, error, parent_span_id, kind, attributes)
+             VALUES ($1, $2, $3, $4, 'ok', $5, $6, $7, $8, $9, $10, $11, $12)`,
+              [
+                accountId,
+                traceId,
+                `${String(n).padStart(8, "0")}${randomUUID().slice(8)}`,
+                each.name,
+                each.started_at,
+                each.ended_at,
+                each.input,
+                each.output,
+                each.error,
+                each.parent_span_id,
+                each.kind,
+                each.attributes,
+              ],
+            );
+          }
+          const { rows } = await pool.query<{ json: string }>(
+            `SELECT concat(${traceJson}, (
+             SELECT string_agg(${spanJson(parts)}, ',' ORDER BY s.id) FROM span s
              WHERE s.account_id = t.account_id AND s.trace_id = t.id
            ), ']}') AS json FROM trace t WHERE account_id = $1 AND id = $2`,
-          [accountId, traceId],
-        );
-        expect(await read(accountId, traceId, withAttributes)).toBe(rows[0]?.json);
-      }),
-      randomRuns(60),
-    );
-  });
+            [accountId, traceId],
+          );
+          expect(await read(accountId, traceId, parts)).toBe(rows[0]?.json);
+        }),
+        randomRuns(60),
+      );
+    },
+  );
 });

@@ -1,12 +1,15 @@
 import { z } from "zod";
-import { answeredNames, fieldOf, type SpanFieldName } from "./span-fields.js";
+import { answeredNames, byParts, fieldOf, optionalNames, type SpanFieldName, type SpanPart } from "./span-fields.js";
+import type { SpanKind } from "./statuses.js";
 import { type TraceFieldName, traceFields, traceMemberSql } from "./trace-fields.js";
 
 export interface TraceToRead {
   accountId: string;
   traceId: string;
-  /** Whether spans include `attributes` and `otel`. */
-  withAttributes: boolean;
+  /** The further fields of spans to include, with `attributes` also `otel`; other words do not count. */
+  parts: readonly string[];
+  /** All spans, if omitted. */
+  kinds?: readonly SpanKind[] | undefined;
 }
 
 const orNull = (json: string) => `COALESCE(${json}, 'null')`;
@@ -36,7 +39,7 @@ const separatorSql = "E'\\x01'";
 const idLength = 36;
 
 interface SpanColumnsToRead {
-  withAttributes: boolean;
+  parts: readonly SpanPart[];
   /** Whether texts come as JSON, whatever characters they have; raw ones cost Postgres less. */
   withQuotes: boolean;
 }
@@ -46,9 +49,9 @@ export type SpanColumns = { count: number; ids: string | null; rests?: string | 
   readonly [Name in SpanFieldName]?: string | Buffer | null;
 };
 
-const plainNames = answeredNames(false);
-const allNames = answeredNames(true);
-const optionalNames = new Set(allNames.filter((name) => fieldOf(name).body.isOptional()));
+const namesWith = byParts((parts) => {
+  return { answered: answeredNames(parts), hasRests: parts.includes("attributes") };
+});
 
 const joined = (value: string) => `string_agg(${value}, ${separatorSql})`;
 
@@ -64,26 +67,28 @@ function columnSql(name: SpanFieldName, withQuotes: boolean): string {
 }
 
 /** Aggregates that make {@link SpanColumns} of the spans `s`. Text of times and escapes would take most of the statement. */
-export function spanAggregates({ withAttributes, withQuotes }: SpanColumnsToRead): string {
-  const columns = answeredNames(withAttributes).map((name) => `${columnSql(name, withQuotes)} AS ${name}`);
-  const rests = withAttributes ? [`${joined(attributesEnd)} AS rests`] : [];
+export function spanAggregates({ parts, withQuotes }: SpanColumnsToRead): string {
+  const { answered, hasRests } = namesWith(parts);
+  const columns = answered.map((name) => `${columnSql(name, withQuotes)} AS ${name}`);
+  const rests = hasRests ? [`${joined(attributesEnd)} AS rests`] : [];
   return ["count(*)::int AS count", "string_agg(s.id::text, '') AS ids", ...columns, ...rests].join(",\n  ");
 }
 
 /** The spans as JSON, each after the other; undefined if a raw text has a separator. */
 export function spanTexts(
   columns: SpanColumns,
-  { withAttributes, withQuotes }: SpanColumnsToRead,
+  { parts, withQuotes }: Omit<SpanColumnsToRead, "parts"> & Pick<TraceToRead, "parts">,
 ): string[] | undefined {
   const { count, ids } = columns;
   if (count === 0 || !ids) return [];
+  const { answered, hasRests } = namesWith(parts);
   const members: { start: string; values: readonly string[] }[] = [];
-  for (const name of withAttributes ? allNames : plainNames) {
+  for (const name of answered) {
     const values = valuesOf(name, columns, withQuotes);
     if (values.length !== count) return undefined;
     members.push({ start: `,"${name}":`, values });
   }
-  const rests = withAttributes ? (columns.rests?.split(separator) ?? []) : undefined;
+  const rests = hasRests ? (columns.rests?.split(separator) ?? []) : undefined;
   const texts: string[] = [];
   for (let n = 0; n < count; n++) {
     let text = `{"id":"${ids.slice(n * idLength, (n + 1) * idLength)}"`;

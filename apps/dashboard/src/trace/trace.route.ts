@@ -128,7 +128,7 @@ function exportTraceRoute({ pool, registry }: AppDeps) {
     async handle({ params, query, response }) {
       const { accountId } = viewerOf(response);
       const traceId = idOf(params["id"], "trace_not_found");
-      const trace = await readTrace({ accountId, traceId, withAttributes: query.include === "attributes" });
+      const trace = await readTrace({ accountId, traceId, parts: query.include ? [query.include] : [] });
       if (!trace) throw new AppError("trace_not_found");
       const headers = { "Content-Disposition": `attachment; filename="trace-${traceId}.json"` };
       return { status: 200, headers, body: trace.body };

@@ -11,8 +11,8 @@ const page = (more: Partial<OutlinePage> = {}): OutlinePage => ({
     parent: [null, "A"],
     names: ["step"],
     name: [0, 0],
-    hints: [""],
-    hint: [0, 0],
+    kinds: ["model", "other"],
+    kind: [1, 0],
   },
   start: [0, 1_500],
   duration: [null, -20],
@@ -25,8 +25,16 @@ describe("addPage", () => {
   it("adds spans in milliseconds, a negative duration as none", () => {
     const spans = new Map<string, Span>();
     expect(addPage(spans, page())).toBe(true);
-    expect(spans.get("a")).toMatchObject({ parentId: undefined, end: undefined, isFailed: false });
-    const broken = { parentId: "a", start: 1.5, end: 1.5, isReversed: true, isFailed: true, error: "broke" };
+    expect(spans.get("a")).toMatchObject({ parentId: undefined, end: undefined, isFailed: false, kind: "other" });
+    const broken = {
+      parentId: "a",
+      start: 1.5,
+      end: 1.5,
+      isReversed: true,
+      isFailed: true,
+      error: "broke",
+      kind: "model",
+    };
     expect(spans.get("b")).toMatchObject({ ...broken, has: { error: true, input: false } });
   });
 

@@ -1,5 +1,5 @@
 import type { ContentName, OutlinePage } from "@waymark/traces";
-import { type Kind, kindOf } from "./kinds.js";
+import type { Kind } from "./kinds.js";
 
 /** A span of the outline. Times are milliseconds since the trace's start. */
 export interface Span {
@@ -33,16 +33,6 @@ const nothing = contents[0] as Span["has"];
 /** Adds a page's spans by id, in order of receipt; one that is there already changes in place. False where nothing changed. */
 export function addPage(spans: Map<string, Span>, page: OutlinePage): boolean {
   let isChanged = false;
-  const kinds = new Map<number, Kind>();
-  const kindAt = (row: number) => {
-    const [hint = 0, name = 0] = [page.hint[row], page.name[row]];
-    const key = hint * page.names.length + name;
-    const known = kinds.get(key);
-    if (known) return known;
-    const kind = kindOf(page.hints[hint] ?? "", page.names[name] ?? "");
-    kinds.set(key, kind);
-    return kind;
-  };
   let row = -1;
   for (const id of page.id) {
     row++;
@@ -53,7 +43,7 @@ export function addPage(spans: Map<string, Span>, page: OutlinePage): boolean {
       id,
       parentId: page.parent[row]?.toLowerCase(),
       name: page.names[page.name[row] ?? 0] ?? "",
-      kind: kindAt(row),
+      kind: page.kinds[page.kind[row] ?? 0] ?? "other",
       start,
       end: duration === undefined ? undefined : start + Math.max(0, duration / 1_000),
       isReversed: duration !== undefined && duration < 0,

@@ -35,10 +35,12 @@ export function ownTimeByKind({ nodes }: Tree, traceEnd: number): Map<Kind, numb
 const minIdleShare = 0.04;
 const minIdleMs = 2_000;
 
-/** Long stretches in which nothing worked: no model, no tool, and no span without children. */
+const working: readonly Kind[] = ["model", "tool", "retrieval"];
+
+/** Long stretches in which nothing worked: no model, no tool, no search, and no span without children. */
 export function idleStretches({ nodes }: Tree, { from, to }: Stretch): Stretch[] {
   const works = nodes
-    .filter(({ span, children }) => children.length === 0 || span.kind === "model" || span.kind === "tool")
+    .filter(({ span, children }) => children.length === 0 || working.includes(span.kind))
     .map((node) => stretchOf(node, to))
     .sort((a, b) => a.from - b.from);
   const least = Math.max(minIdleMs, (to - from) * minIdleShare);

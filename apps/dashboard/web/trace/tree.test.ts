@@ -7,7 +7,7 @@ function span(id: string, parentId?: string, more: Partial<Span> = {}): Span {
   const has = { input: false, output: false, error: false, attributes: false };
   const base = {
     name: id,
-    kind: "step",
+    kind: "other",
     start: 0,
     end: 1,
     isReversed: false,

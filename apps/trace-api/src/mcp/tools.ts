@@ -2,7 +2,7 @@ import { principalOf } from "@waymark/auth";
 import { AppError } from "@waymark/errors";
 import type { Route } from "@waymark/service/http";
 import { type AnswerCall, cleanJson, type McpTool, maxCharacters, textPart } from "@waymark/service/mcp";
-import type { TraceChunk, TraceReader } from "@waymark/traces";
+import type { SpanKind, TraceChunk, TraceReader } from "@waymark/traces";
 import type pg from "pg";
 import { traceIdOf } from "../path-ids.js";
 import { type PartName, readParts } from "../traces/trace-parts.js";
@@ -75,8 +75,8 @@ type Pieces = AsyncGenerator<Piece, void, void>;
 export function createTraceAnswers({ pool, traceReader }: { pool: pg.Pool; traceReader: TraceReader }): AnswerCall {
   return async ({ params, query, own: { span_id: from, cursor }, response }) => {
     const trace = { accountId: principalOf(response).accountId, traceId: traceIdOf(params) };
-    const { include: parts = [] } = query as { include?: PartName[] };
-    const chunks = traceReader.readChunks({ ...trace, withAttributes: parts.includes("attributes") }, from);
+    const { include: parts = [], kind: kinds } = query as { include?: PartName[]; kind?: SpanKind[] };
+    const chunks = traceReader.readChunks({ ...trace, parts, kinds }, from);
     const pieces = piecesOf(chunks, () => readParts(pool, trace, parts));
     try {
       return await present(pieces, from, cursor);

@@ -221,7 +221,7 @@ function contextsOf(spans: readonly MappedSpan[]): readonly Context[] {
   return [...contexts.values()];
 }
 
-const counted = sizedNames(true).filter((name) => name !== "parent_span_id");
+const counted = sizedNames().filter((name) => name !== "parent_span_id");
 
 /** What a span counts in its account's month: no ids. Its trace's row holds the resource of a root span once more. */
 function bytesOfSpan(span: MappedSpan): number {

@@ -254,7 +254,7 @@ describe("the trace service", () => {
       await account.patch(`${path}?x=1`, { status: "success" }).expect(200, { ok: true });
       await account.get(`${path}?includ=attributes`).expect(200);
       const refused = await account.get(`${path}?include=attributes&spans=5`).expect(400);
-      expect(refused.body.fields).toEqual({ spans: "Unknown parameter; allowed are: include" });
+      expect(refused.body.fields).toEqual({ spans: "Unknown parameter; allowed are: include, kind" });
     });
 
     it("are refused by operations beyond the contract, also where these have no parameters", async () => {

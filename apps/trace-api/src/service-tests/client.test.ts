@@ -80,7 +80,7 @@ describe("calls", () => {
     const { span_id } = await api.addSpan(trace_id, { name: "one", status: "ok", started_at, input: { n: 1 } });
     const { span_ids } = await api.addSpans(trace_id, [
       { name: "two", status: "ok", started_at, ref: "r", parent_span_id: span_id },
-      { name: "three", status: "ok", started_at, parent_ref: "r" },
+      { name: "three", status: "ok", started_at, parent_ref: "r", kind: "tool" },
     ]);
     await api.updateSpan(trace_id, span_id, { status: "error", error: "no", output: [1], ended_at: started_at });
     await api.finalizeTrace(trace_id, { status: "error", ended_at: "2026-06-01T12:00:02.000Z" });
@@ -91,6 +91,8 @@ describe("calls", () => {
     expect(trace.spans[0]).toMatchObject({ status: "error", error: "no", input: { n: 1 }, output: [1] });
     expect(trace.spans[0]).toHaveProperty("attributes", null);
     expect(treeOf(trace)).toEqual({ one: { two: { three: {} } } });
+    const { spans } = await api.getTrace(trace_id, { include: "kind", kind: ["tool", "model"] });
+    expect(spans).toMatchObject([{ name: "three", kind: "tool" }]);
 
     const query = { agent_id: "calls", status: ["error", "success"], name: "all", min_duration_ms: 2_000 } as const;
     const listed = { id: trace_id, agent_id: "calls", name: "All calls", status: "error", duration_ms: 2_000 };

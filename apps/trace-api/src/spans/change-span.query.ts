@@ -39,7 +39,7 @@ export interface SpanToChange extends CountedRequest {
   change: SpanChange;
 }
 
-const sized = changedNames.filter((name) => sizedNames(true).includes(name));
+const sized = changedNames.filter((name) => sizedNames().includes(name));
 
 /** What a change counts in its account's month: new contents count as a row of their own, and others nothing. */
 export function bytesOfChange(change: SpanChange): number {

@@ -47,7 +47,7 @@ export type AddSpansResult =
   | { outcome: "trace_full" }
   | KeyRefusal;
 
-const sized = sizedNames(true);
+const sized = sizedNames();
 
 /** What spans count in their account's month. */
 export function bytesOfSpans(spans: readonly { span: NewSpan }[]): number {

@@ -158,7 +158,7 @@ describe("GET /api/v1/traces/:trace_id", () => {
       await addLetters(other, otherId, 3, 1_000_000);
       const readTrace = makeReader();
       const open = async (accountId: string, traceId: string) => {
-        const chunks = await readTrace({ accountId, traceId, withAttributes: false });
+        const chunks = await readTrace({ accountId, traceId, parts: [] });
         if (typeof chunks !== "object") throw new Error("it comes in chunks");
         const iterator = chunks[Symbol.asyncIterator]();
         const first = await iterator.next();
@@ -184,7 +184,7 @@ describe("GET /api/v1/traces/:trace_id", () => {
       const id = await account.makeTrace();
       await addLetters(account, id, 60, 1_000_000);
       const readTrace = makeReader();
-      const chunks = await readTrace({ accountId: account.id, traceId: id, withAttributes: false });
+      const chunks = await readTrace({ accountId: account.id, traceId: id, parts: [] });
       const server = createServer(test.app);
       await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
       const { port } = server.address() as AddressInfo;

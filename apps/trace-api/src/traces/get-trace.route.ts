@@ -2,16 +2,16 @@ import { hash } from "node:crypto";
 import { principalOf } from "@waymark/auth";
 import { AppError } from "@waymark/errors";
 import { type Answer, isKnownTag, route } from "@waymark/service/http";
-import type { TraceReader } from "@waymark/traces";
+import type { TraceReader, TraceToRead } from "@waymark/traces";
 import type { Request } from "express";
 import type pg from "pg";
 import { z } from "zod";
 import { invalidQuery } from "../answers.js";
 import { traceIdOf, traceIdParameter } from "../path-ids.js";
 import { exampleTrace, traceSchema } from "./trace-answer.schema.js";
-import { includeParameter, type PartName, readParts } from "./trace-parts.js";
+import { includeParameter, kindParameter, type PartName, readParts } from "./trace-parts.js";
 
-const querySchema = z.object({ include: includeParameter });
+const querySchema = z.object({ include: includeParameter, kind: kindParameter });
 
 interface GetTraceDeps {
   pool: pg.Pool;
@@ -66,34 +66,32 @@ export function getTraceRoute(deps: GetTraceDeps) {
         example: {
           error: "Validation failed",
           fields: {
-            include: "Must be one or several of these, separated by commas: attributes, usage, scores, labels",
+            include: "Must be one or several of these, separated by commas: kind, attributes, usage, scores, labels",
           },
         },
       },
     },
     async handle({ params, query, request, response }) {
       const { accountId } = principalOf(response);
-      return answer(request, { accountId, traceId: traceIdOf(params) }, query.include ?? []);
+      const { include = [], kind } = query;
+      return answer(request, { accountId, traceId: traceIdOf(params), kinds: kind }, include);
     },
   });
 }
 
 function createAnswers({ pool, traceReader: { readTrace, readVersion } }: GetTraceDeps) {
-  return async (
-    request: Request,
-    address: { accountId: string; traceId: string },
-    parts: readonly PartName[],
-  ): Promise<Answer> => {
+  return async (request: Request, address: Omit<TraceToRead, "parts">, parts: readonly PartName[]): Promise<Answer> => {
     const members = await readParts(pool, address, parts);
+    const choice = [...parts, ...(address.kinds ?? []).map((kind) => `kind=${kind}`)];
     if (request.headers["if-none-match"] !== undefined) {
       const found = await readVersion(address);
       if (!found) throw new AppError("trace_not_found");
-      const tag = traceTag(found.version, parts, members);
+      const tag = traceTag(found.version, choice, members);
       if (isKnownTag(request, tag)) return { status: 304, headers: headersOf(tag), body: "" };
     }
-    const trace = await readTrace({ ...address, withAttributes: parts.includes("attributes") }, members);
+    const trace = await readTrace({ ...address, parts }, members);
     if (!trace) throw new AppError("trace_not_found");
-    return { status: 200, headers: headersOf(traceTag(trace.version, parts, members)), body: trace.body };
+    return { status: 200, headers: headersOf(traceTag(trace.version, choice, members)), body: trace.body };
   };
 }
 
@@ -105,10 +103,11 @@ function headersOf(tag: string | undefined): Record<string, string> {
 /**
  * The `ETag` of an answer with a trace; undefined without a version. It is weak: a new release may write the same answer in
  * other bytes.
+ * @param choice the parts and kinds that were asked for
  * @param members the parts beyond the trace's rows
  */
-function traceTag(version: string | null, parts: readonly string[], members: string): string | undefined {
+function traceTag(version: string | null, choice: readonly string[], members: string): string | undefined {
   if (version === null) return undefined;
-  if (parts.length === 0) return `W/"${version}"`;
-  return `W/"${hash("sha256", [version, ...parts, members].join("\n"), "hex").slice(0, 32)}"`;
+  if (choice.length === 0) return `W/"${version}"`;
+  return `W/"${hash("sha256", [version, ...choice, members].join("\n"), "hex").slice(0, 32)}"`;
 }

@@ -1,5 +1,5 @@
 import { asParameter } from "@waymark/service/fields";
-import { readLabels, readTraceScores, readTraceUsage } from "@waymark/traces";
+import { readLabels, readTraceScores, readTraceUsage, type SpanKind, spanKinds, spanParts } from "@waymark/traces";
 import type pg from "pg";
 import { z } from "zod";
 
@@ -13,7 +13,7 @@ interface TracePart {
 
 /** The parts of a trace that `?include=` adds. */
 const traceParts = {
-  attributes: { adds: "the further attributes of spans" },
+  ...spanParts,
   usage: { adds: "tokens and cost of the model calls", read: readTraceUsage },
   scores: { adds: "the scores of the trace and its spans", read: readTraceScores },
   labels: { adds: "conversation, user, environment, release and tags", readMembers: readLabels },
@@ -36,6 +36,21 @@ export const includeParameter = asParameter(
         .map(([name, { adds }]) => `\`${name}\` adds ${adds}`)
         .join(", ")}`,
     ),
+);
+
+const kindsMessage = `Must be one or several of these, separated by commas: ${spanKinds.join(", ")}`;
+
+export const kindParameter = asParameter(
+  { type: "array", items: { enum: [...spanKinds] }, minItems: 1 },
+  z
+    .string(kindsMessage)
+    .transform((text) => [...new Set(text.split(","))])
+    .refine(
+      (kinds): kinds is SpanKind[] => kinds.every((kind) => (spanKinds as readonly string[]).includes(kind)),
+      kindsMessage,
+    )
+    .optional()
+    .describe("Only spans of this kind, or of several separated by commas; those without a kind are `other`"),
 );
 
 /** Reads the parts that the reading of spans does not bring, as JSON members with a comma before each. */

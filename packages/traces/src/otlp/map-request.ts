@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
+import type { SpanKind } from "../statuses.js";
 import { jsonOfAttributes, storableText, textOfValue } from "./any-value.js";
 import { findContent, labelsOf, type SomeLabels, withLabelsOf } from "./content.js";
 import { agentAttributes, langfuseFailure, unknownService } from "./conventions.js";
+import { kindOfAttributes } from "./kind.js";
 import { type ModelUsage, usageOfAttributes } from "./model-usage.js";
 import { type OtlpSpan, type Scope, type SpanEvent, type SpanLink, spanKinds, type TraceRequest } from "./read-json.js";
 import { type KeyValue, maxMembersOfOne, type Unsigned64 } from "./request.js";
@@ -64,6 +66,7 @@ export interface MappedSpan {
   parentSpanId: string | null;
   name: string;
   status: "ok" | "error";
+  kind: SpanKind;
   /** As `YYYY-MM-DDTHH:MM:SS.ffffffZ`. */
   startedAt: string;
   endedAt: string | null;
@@ -203,6 +206,7 @@ function mapSpan(span: OtlpSpan, { service, labels, resource, scope }: ScopedSpa
     parentSpanId: isRoot ? null : hex(span.parentSpanId),
     name: storableText(span.name, maxNameLength) || unknownName,
     status: isError ? "error" : "ok",
+    kind: kindOfAttributes(span.attributes),
     startedAt: timeOfNanos(isUnset(span.startTimeUnixNano) ? end : span.startTimeUnixNano),
     endedAt: isUnset(end) ? null : timeOfNanos(end),
     input: content.input === null ? null : Buffer.from(content.input),

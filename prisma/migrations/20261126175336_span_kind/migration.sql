@@ -1,0 +1,2 @@
+-- Rows stay as they are: readers take null for an unknown kind.
+ALTER TABLE "span" ADD COLUMN "kind" text COLLATE "C";
