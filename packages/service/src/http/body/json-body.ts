@@ -35,8 +35,9 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 export type JsonBody = Record<string, unknown>;
 
-/** `JSON.parse` takes some ten milliseconds for as many values, and a thousand spans have fewer. */
+/** `JSON.parse` takes some milliseconds for as many values or characters. */
 const maxParsedValues = 20_000;
+const maxParsedLength = 1_048_576;
 
 interface BodyReaderOptions {
   /** Reads any content type as JSON: browsers send `text/plain`, since it needs no preflight. */
@@ -45,7 +46,7 @@ interface BodyReaderOptions {
 }
 
 /**
- * @param layout what is read, and what is kept as text; with its `keys`, {@link readOutline} reads bodies of many values by it
+ * @param layout what is read, and what is kept as text; with its `keys`, {@link readOutline} reads large bodies by it
  * @param onBytes receives the inflated body before it is parsed
  * @throws AppError 413, 415, or 400 with `fields.body`
  */
@@ -68,7 +69,8 @@ export function createBodyReader(
     onBytes?.(bytes);
     // An outline measures what it reads.
     const { values } = await checkDepth(text, maxJsonDepth, layout.keys && maxParsedValues);
-    return layout.keys && values > maxParsedValues ? outlineJsonObject(text, layout) : parseJsonObject(text, layout);
+    const isLarge = values > maxParsedValues || text.length > maxParsedLength;
+    return layout.keys && isLarge ? outlineJsonObject(text, layout) : parseJsonObject(text, layout);
   };
 }
 

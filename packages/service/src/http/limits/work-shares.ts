@@ -180,6 +180,7 @@ function runRound(): void {
  */
 export function inSteps<Result>(steps: Generator<void, Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
+    let isLong = false;
     const slice = () => {
       const began = performance.now();
       try {
@@ -187,10 +188,12 @@ export function inSteps<Result>(steps: Generator<void, Result>): Promise<Result>
         while (!step.done && performance.now() - began < sliceMs) step = steps.next();
         if (step.done) resolve(step.value);
         else begun.push(slice);
+        // What follows a long one runs at the end of the round.
+        spentMs = step.done && isLong ? roundMs : spentMs + performance.now() - began;
+        isLong = true;
       } catch (error) {
         reject(error);
       }
-      spentMs += performance.now() - began;
     };
     planRound();
     if (spentMs >= roundMs) fresh.push(slice);

@@ -6,7 +6,7 @@ import type { ReadBytes } from "../body/body-bytes.js";
 import type { ReadJson } from "../body/json-body.js";
 import { requireMediaType } from "../body/json-body.js";
 import { readIdempotencyKey } from "./idempotency-key.js";
-import { createQueryReader, validate } from "./read-query.js";
+import { createListValidator, createQueryReader, validate } from "./read-query.js";
 import { markRoute, useErrorSender } from "./request-context.js";
 import type { Route } from "./route.js";
 import { type AnswerBudget, sendAnswer } from "./send-answer.js";
@@ -71,6 +71,10 @@ function createHandler<Mounted extends Route>(
   }
   const readQuery = createQueryReader(spec);
   const layout = layoutOf(spec);
+  const validateList =
+    spec.opaqueElements && schema instanceof z.ZodObject
+      ? createListValidator(schema, spec.opaqueElements.list)
+      : undefined;
   // A request of another method has changed something: its answer, a short one, is not refused.
   const budget = spec.method === "get" ? answers : undefined;
   return async (request, response) => {
@@ -81,7 +85,7 @@ function createHandler<Mounted extends Route>(
     let body: unknown;
     if (schema && readBody) {
       const given = await readBody(request, response, layout, claim?.addBody);
-      body = spec.readUsual?.(given) ?? validate(schema, given);
+      body = validateList ? await validateList(given) : (spec.readUsual?.(given) ?? validate(schema, given));
     } else if (mediaTypes && readBytes) {
       const mediaType = requireMediaType(request, mediaTypes);
       body = { mediaType, bytes: await readBytes(request, response) };

@@ -1,6 +1,8 @@
 import { validationError } from "@waymark/errors";
 import type { Request } from "express";
 import { z } from "zod";
+import type { JsonBody } from "../body/json-body.js";
+import { inSteps } from "../limits/work-shares.js";
 
 type RawIssue = Parameters<z.core.$ZodErrorMap>[0];
 
@@ -9,6 +11,29 @@ export function validate<Schema extends z.ZodType>(schema: Schema, input: unknow
   const result = check(schema, input);
   if ("fields" in result) throw validationError(result.fields);
   return result.data;
+}
+
+/** Makes {@link validate} for bodies with a long list: its elements are parsed in steps. */
+export function createListValidator(schema: z.ZodObject, name: string): (body: JsonBody) => Promise<unknown> {
+  const list = schema.shape[name] as z.ZodArray<z.ZodType>;
+  const unparsed = schema.extend({ [name]: list.clone({ ...list.def, element: z.unknown() }) });
+  return async (body) => {
+    const elements = body[name];
+    const parsed = Array.isArray(elements) ? await inSteps(parseEach(list.element, elements)) : undefined;
+    return parsed ? validate(unparsed, { ...body, [name]: parsed }) : validate(schema, body);
+  };
+}
+
+/** @returns undefined where an element is invalid */
+function* parseEach(schema: z.ZodType, elements: readonly unknown[]): Generator<void, unknown[] | undefined> {
+  const parsed: unknown[] = [];
+  for (const element of elements) {
+    const { success, data } = schema.safeParse(element);
+    if (!success) return undefined;
+    parsed.push(data);
+    yield;
+  }
+  return parsed;
 }
 
 function check<Schema extends z.ZodType>(
