@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { ConfigError, startHttpService } from "@waymark/service";
+import { readable, startHttpService } from "@waymark/service";
 import { createAddressReader, createProxyWatch } from "@waymark/service/limits";
 import { createRecorder, openCountryDirectory } from "@waymark/web-stats/analytics";
 import { createApp } from "./app.js";
@@ -36,17 +36,4 @@ await startHttpService(process, {
 
 function readAsset(name: string): Promise<string> {
   return readFile(new URL(`../assets/${name}`, import.meta.url), "utf8");
-}
-
-/**
- * The content of a file named by a variable.
- * @throws ConfigError naming the variable if the file is unreadable
- */
-async function readable<Content>(variable: string, content: Promise<Content>): Promise<Content> {
-  try {
-    return await content;
-  } catch (error) {
-    const { code, name } = error as NodeJS.ErrnoException;
-    throw new ConfigError([`${variable} names a file that cannot be read: ${code ?? name}`]);
-  }
 }

@@ -1,12 +1,13 @@
-// An agent with spans by hand, in the current gen_ai conventions, through an official exporter: `proto` or `http`.
+// An agent with spans by hand, in the current gen_ai conventions, through an official exporter: `proto`, `http` or `grpc`.
 import { context, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
+import { OTLPTraceExporter as GrpcExporter } from "@opentelemetry/exporter-trace-otlp-grpc";
 import { OTLPTraceExporter as HttpExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { OTLPTraceExporter as ProtoExporter } from "@opentelemetry/exporter-trace-otlp-proto";
 import { BatchSpanProcessor, NodeTracerProvider } from "@opentelemetry/sdk-trace-node";
 import OpenAI from "openai";
 import { answer, getWeather, runAll } from "./weather-agent.mjs";
 
-const Exporter = process.argv[2] === "proto" ? ProtoExporter : HttpExporter;
+const Exporter = { proto: ProtoExporter, http: HttpExporter, grpc: GrpcExporter }[process.argv[2]];
 const provider = new NodeTracerProvider({ spanProcessors: [new BatchSpanProcessor(new Exporter())] });
 provider.register();
 const tracer = trace.getTracer("weather-agent", "1.0.0");

@@ -5,6 +5,7 @@ import { createRefusals } from "@waymark/service/http";
 import { createQueue, queues } from "@waymark/service/queue";
 import { createApp } from "./app.js";
 import { loadConfig } from "./config.js";
+import { openGrpc } from "./grpc/open-grpc.js";
 import { createAnswerBudget } from "./limits/budgets.js";
 import { createTraceFeed } from "./stream/trace-feed.js";
 import { createAlertQueue } from "./traces/alert-queue.js";
@@ -45,6 +46,7 @@ await startHttpService(process, {
     return {
       handler,
       checks,
+      listenFurther: (partOf) => openGrpc({ ...config.grpc, router: handler.router, refusals, partOf, log }),
       beforeStop: () => feed.stop(),
       async stop() {
         await reserve.stop();

@@ -43,6 +43,7 @@ export async function startService(options: ServiceOptions): Promise<ServiceProc
         ...(options.redisUrl && { REDIS_URL: options.redisUrl }),
         TRACE_API_PORT: "0",
         TRACE_API_METRICS_PORT: "0",
+        OTLP_GRPC_PORT: "0",
         ...options.env,
       },
       stdio: ["ignore", "pipe", "inherit"],

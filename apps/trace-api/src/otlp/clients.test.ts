@@ -3,6 +3,7 @@ import { createAccount, issueKey } from "@waymark/accounts";
 import { createPrisma } from "@waymark/database/prisma";
 import { plans, utcMonth } from "@waymark/plan";
 import { useDatabase } from "@waymark/testing";
+import { freePort } from "../grpc/grpc.fixture.js";
 import { type ServiceProcess, startService } from "../service.fixture.js";
 import { type FaultyProxy, openFaultyProxy, type Refusal } from "../service-tests/faulty-proxy.fixture.js";
 import { type ClientOptions, type ModelServer, runClient, startModelServer } from "./clients.fixture.js";
@@ -13,13 +14,15 @@ const retryAfter = { "Retry-After": "1" };
 const database = useDatabase();
 const prisma = createPrisma(database.pool);
 let service: ServiceProcess;
+let grpcPort: number;
 let model: ModelServer;
 let proxies: FaultyProxy[] = [];
 let accounts = 0;
 
 beforeAll(async () => {
   model = await startModelServer();
-  service = await startService({ databaseUrl: database.url });
+  grpcPort = await freePort();
+  service = await startService({ databaseUrl: database.url, env: { OTLP_GRPC_PORT: String(grpcPort) } });
 });
 afterEach(async () => {
   for (const proxy of proxies) await proxy.close();
@@ -283,6 +286,17 @@ describe.each([
     const countOf = (traces: readonly ExpectedTrace[]) => countSteps(traces.flatMap(({ steps }) => steps));
     expect(refused).toBe(countOf(handmadeRuns) - countOf(stored));
     expect(await countUsed(account)).toBe(plans.pro.tracesPerMonth);
+  });
+});
+
+describe("@opentelemetry/exporter-trace-otlp-grpc", () => {
+  it.each(["none", "gzip"])("delivers the same over gRPC, compression: %s", async (compression) => {
+    const account = await makeAccount();
+    await send(account, "exporter.mjs grpc", {
+      endpoint: `http://127.0.0.1:${grpcPort}`,
+      env: { OTEL_EXPORTER_OTLP_COMPRESSION: compression },
+    });
+    expect(await readRuns(account)).toEqual(handmadeRuns);
   });
 });
 

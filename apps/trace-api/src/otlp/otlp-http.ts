@@ -18,6 +18,7 @@ import {
   readJson,
   readProtobuf,
   rejectedName,
+  rpcCodes,
   type Signal,
   writeStatus,
 } from "@waymark/traces/otlp";
@@ -81,17 +82,16 @@ async function readJsonBody<Of extends Signal>(signal: Of, bytes: Buffer): Promi
 }
 
 /** The `google.rpc.Code` of each HTTP status. */
-const rpcCodes: Readonly<Record<number, number>> = {
-  400: 3,
-  401: 16,
-  403: 7,
-  405: 12,
-  413: 3,
-  415: 3,
-  429: 8,
-  503: 14,
+const codeOfStatus: Readonly<Record<number, number>> = {
+  400: rpcCodes.invalidArgument,
+  401: rpcCodes.unauthenticated,
+  403: rpcCodes.permissionDenied,
+  405: rpcCodes.unimplemented,
+  413: rpcCodes.invalidArgument,
+  415: rpcCodes.invalidArgument,
+  429: rpcCodes.resourceExhausted,
+  503: rpcCodes.unavailable,
 };
-const rpcInternal = 13;
 
 /** Sends an error as `google.rpc.Status` in the request's encoding. Its JSON also has the members of Waymark's other errors. */
 export function sendOtlpError(response: Response, { status, body, headers, message }: AppError): void {
@@ -99,7 +99,8 @@ export function sendOtlpError(response: Response, { status, body, headers, messa
   const contentType: OtlpEncoding = isProtobuf ? "application/x-protobuf" : "application/json";
   const { fields } = body as { fields?: Record<string, string> };
   const text = fields ? Object.values(fields).join("; ") : message;
-  const bytes = writeStatus(contentType, rpcCodes[status] ?? rpcInternal, text, body);
+  const code = codeOfStatus[status] ?? rpcCodes.internal;
+  const bytes = writeStatus(contentType, { code, message: text }, body);
   sendAnswer(response, { status, headers, contentType, body: bytes });
 }
 

@@ -23,6 +23,15 @@ export function readEnv<Shape extends z.ZodRawShape>(
   throw new ConfigError(result.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`));
 }
 
+export async function readable<Content>(variable: string, content: Promise<Content>): Promise<Content> {
+  try {
+    return await content;
+  } catch (error) {
+    const { code, name } = error as NodeJS.ErrnoException;
+    throw new ConfigError([`${variable} names a file that cannot be read: ${code ?? name}`]);
+  }
+}
+
 export function integerVariable(bounds: { min: number; max: number }) {
   const message = `must be a whole number from ${bounds.min} to ${bounds.max}`;
   return z

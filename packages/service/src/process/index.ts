@@ -1,4 +1,5 @@
 export type { Siblings } from "./cluster/siblings.js";
+export { connectionLimits } from "./connections.js";
 export {
   ConfigError,
   commonVariables,
@@ -10,13 +11,14 @@ export {
   metricsConfig,
   portVariable,
   processesOf,
+  readable,
   readEnv,
   urlVariable,
 } from "./env.js";
-export { createMessageClasses, type Listening, listen } from "./listen.js";
+export { bind, createMessageClasses, isAddressInUse, type Listening, listen } from "./listen.js";
 export { createLogger } from "./logger.js";
 export { createAccepted, createRegistry } from "./metrics.js";
 export { openDatabase } from "./open-database.js";
 export { observeReadiness, openOperationsServer, type ReadinessChecks, readiness } from "./operations-server.js";
 export { type Running, runProcess } from "./run-process.js";
-export { startHttpService } from "./start-http-service.js";
+export { type FurtherServer, startHttpService } from "./start-http-service.js";

@@ -6,7 +6,7 @@ import {
   type Server,
   ServerResponse,
 } from "node:http";
-import { type AddressInfo, Socket } from "node:net";
+import { type AddressInfo, type Server as NetServer, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Registry } from "prom-client";
 import { type ConnectionLimits, Connections, connectionLimits } from "./connections.js";
@@ -73,7 +73,7 @@ export class ListenError extends Error {
 }
 
 export async function listen(options: ListenOptions): Promise<Listening> {
-  const { handler, host } = options;
+  const { handler } = options;
   const limits = { ...connectionLimits, ...options.limits };
   const classes = createMessageClasses(handler, (response) => {
     setSecurityHeaders(response);
@@ -95,13 +95,13 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   });
   const connections = new Connections(server, limits, options.registry);
   server.on("clientError", (error, socket) => refuseClient(error, socket, connections));
+  let port: number;
   try {
-    await open(server, host, options.port);
+    port = await bind(server, options);
   } catch (error) {
-    if (!isAddressInUse(error) || !options.orAnyPort) throw explain(error, options);
-    await open(server, host, 0);
+    if (!isAddressInUse(error) || !options.orAnyPort) throw error;
+    port = await bind(server, { ...options, port: 0 });
   }
-  const { port } = server.address() as AddressInfo;
   return {
     server,
     port,
@@ -110,22 +110,26 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   };
 }
 
-function open(server: Server, host: string, port: number): Promise<void> {
+export function bind(
+  server: NetServer,
+  { host, port, portVariable }: Pick<ListenOptions, "host" | "port" | "portVariable">,
+): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.once("error", reject);
+    const fail = (error: Error) => reject(explain(error, `${host}:${port}`, portVariable));
+    server.once("error", fail);
     server.listen({ host, port }, () => {
-      server.off("error", reject);
-      resolve();
+      server.off("error", fail);
+      resolve((server.address() as AddressInfo).port);
     });
   });
 }
 
-function isAddressInUse(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === "EADDRINUSE";
+export function isAddressInUse(error: unknown): boolean {
+  const { code } = (error instanceof ListenError ? error.cause : error) as NodeJS.ErrnoException;
+  return code === "EADDRINUSE";
 }
 
-function explain(error: unknown, { host, port, portVariable }: ListenOptions): ListenError {
-  const address = `${host}:${port}`;
+function explain(error: unknown, address: string, portVariable: string): ListenError {
   const reason = isAddressInUse(error) ? "is taken by another process" : `cannot be listened on (${String(error)})`;
   return new ListenError(`${address} ${reason}. Set ${portVariable} to another port.`, { cause: error });
 }

@@ -37,9 +37,16 @@ export interface ServiceParts<Config> {
   stores: Checks;
 }
 
+export interface FurtherServer {
+  /** Lets calls in hand finish, and cuts the rest after the time. */
+  stop(drainTimeoutMs: number): Promise<void>;
+}
+
 interface HttpApp {
   handler: RequestListener;
   checks: ReadinessChecks;
+  /** Opens a further server, which starts and stops with the HTTP server. `partOf` is this process's part of a limit. */
+  listenFurther?(partOf: (amount: number) => number): Promise<FurtherServer | undefined>;
   /** Ends answers that would not end by themselves, before the server waits for requests in hand. */
   beforeStop?(): void;
   /** Closes the app's own resources, after the last request and before the pool. */
@@ -110,6 +117,7 @@ async function openService<Config extends HttpServiceConfig>(
     maxConnections: partOf(connectionLimits.maxConnections, member),
     isPortShared: member !== undefined,
   };
+  const further = await app.listenFurther?.((amount) => partOf(amount, member));
   const server = await listen({ handler, host, port, portVariable: names.port, registry, limits });
   member?.serve({ metrics: () => registry.getMetricsAsJSON(), ready: asked.ready }, server.port);
   if (operations) log.info({ host, port: server.port, metricsPort: operations.port }, "listening");
@@ -118,7 +126,7 @@ async function openService<Config extends HttpServiceConfig>(
     ...(operations && { port: server.port }),
     async stop() {
       app.beforeStop?.();
-      await server.stop(drainTimeoutMs);
+      await Promise.all([server.stop(drainTimeoutMs), further?.stop(drainTimeoutMs)]);
       await app.stop();
       await pool.end();
       await operations?.stop(0);

@@ -25,8 +25,8 @@ export {
   type PartialSuccess,
   readProtobuf,
   rejectedName,
-  writeStatus,
   writeSuccess,
 } from "./protobuf.js";
 export { metricKinds, quoteNumbers, type Requests, readJson, type Signal } from "./read-json.js";
 export { MalformedRequest } from "./request.js";
+export { type RpcStatus, readStatus, rpcCodes, writeStatus, writeStatusDetails } from "./rpc-status.js";

@@ -183,11 +183,6 @@ export interface PartialSuccess {
   errorMessage: string;
 }
 
-/** `google.rpc.Status`, the body of errors (OTLP specification, "Failures"); without `details`, which Waymark never sends. */
-const status = new protobuf.Type("Status")
-  .add(new protobuf.Field("code", 1, "int32"))
-  .add(new protobuf.Field("message", 2, "string"));
-
 /** The body of a success: empty unless something was refused (OTLP specification, "Partial Success"). */
 export function writeSuccess(
   { signal, response }: OtlpMessages<Signal>,
@@ -200,14 +195,4 @@ export function writeSuccess(
   if (encoding === "application/json")
     return Buffer.from(JSON.stringify({ partialSuccess: { [name]: String(rejected), errorMessage } }));
   return Buffer.from(response.encode({ partialSuccess: { [name]: rejected, errorMessage } }).finish());
-}
-
-/**
- * The body of an error.
- * @param code a `google.rpc.Code`
- * @param more further members of the JSON; readers of `Status` ignore them
- */
-export function writeStatus(encoding: OtlpEncoding, code: number, message: string, more: object = {}): Buffer {
-  if (encoding === "application/x-protobuf") return Buffer.from(status.encode({ code, message }).finish());
-  return Buffer.from(JSON.stringify({ code, message, ...more }));
 }

@@ -1,0 +1,157 @@
+import { readFile } from "node:fs/promises";
+import {
+  createSecureServer,
+  createServer,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
+import type { Socket } from "node:net";
+import { bind, connectionLimits, type FurtherServer, isAddressInUse, readable } from "@waymark/service";
+import type { Refusals } from "@waymark/service/http";
+import type { Response, Router } from "express";
+import type { Logger } from "pino";
+import { sendOtlpError } from "../otlp/otlp-http.js";
+import { answerCall } from "./call.js";
+
+/** Until its key is known a call holds up to 64 KiB, the window of HTTP/2. */
+const grpcLimits = {
+  connections: 1_000,
+  /** Calls of one connection at a time. */
+  callsPerConnection: 100,
+  /** Calls of all connections at a time: as many as requests in progress. */
+  calls: 2_048,
+  arrivalMs: connectionLimits.requestTimeoutMs,
+  answerMs: connectionLimits.stallTimeoutMs,
+  handshakeMs: connectionLimits.headersTimeoutMs,
+  /** A quiet connection is closed; clients open another one for their next call. */
+  idleMs: 300_000,
+};
+
+export interface GrpcOptions {
+  host: string;
+  /** 0 for none. */
+  port: number;
+  /** Whether the operator chose the port: a taken one is then an error; otherwise there is no gRPC. */
+  isPortChosen: boolean;
+  tls: { certFile: string; keyFile: string } | undefined;
+  /** The app's: calls pass the same guards and routes as requests. */
+  router: Router;
+  refusals: Refusals;
+  /** This process's part of a limit. */
+  partOf(amount: number): number;
+  log: Logger;
+  limits?: Partial<typeof grpcLimits>;
+}
+
+/**
+ * Opens OTLP over gRPC: unary calls over HTTP/2, in plaintext or TLS. Not by `@grpc/grpc-js`: its server gathers a whole
+ * message before any code may refuse it, so 4 MiB in frames of a byte took 590 MiB and held the event loop for 0.8 s.
+ * @throws ConfigError where a file of TLS cannot be read, ListenError for a chosen port that is taken
+ */
+export async function openGrpc(options: GrpcOptions): Promise<FurtherServer | undefined> {
+  const { host, port, tls, log } = options;
+  if (port === 0) return undefined;
+  const limits = { ...grpcLimits, ...options.limits };
+  const settings = {
+    settings: { maxConcurrentStreams: limits.callsPerConnection, enablePush: false, maxHeaderListSize: 16_384 },
+  };
+  const server = tls
+    ? createSecureServer({
+        ...settings,
+        cert: await readable("OTLP_GRPC_CERT", readFile(tls.certFile)),
+        key: await readable("OTLP_GRPC_KEY", readFile(tls.keyFile)),
+        handshakeTimeout: limits.handshakeMs,
+      })
+    : createServer(settings);
+  const connections = new GrpcConnections(options.partOf(limits.connections), limits.idleMs);
+  server.on("connection", (socket: Socket) => connections.addSocket(socket));
+  server.on("session", (session) => connections.add(session));
+  let calls = 0;
+  const refuse = (response: Response) => {
+    const reason = `At most ${limits.calls} calls may be in hand`;
+    sendOtlpError(response, options.refusals.service("requests_in_hand", reason));
+  };
+  server.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+    // A client may leave at any moment.
+    stream.on("error", () => undefined);
+    calls++;
+    stream.once("close", () => void calls--);
+    answerCall(stream, headers, {
+      router: options.router,
+      limits,
+      refuse: calls > options.partOf(limits.calls) ? refuse : undefined,
+    });
+  });
+  try {
+    await bind(server, { host, port, portVariable: "OTLP_GRPC_PORT" });
+  } catch (error) {
+    if (options.isPortChosen || !isAddressInUse(error)) throw error;
+    log.warn({ port }, "OTLP over gRPC is off: its port is taken; OTLP_GRPC_PORT sets another one, or 0");
+    return undefined;
+  }
+  log.info({ host, port, isEncrypted: tls !== undefined }, "listening for OTLP over gRPC");
+  return {
+    async stop(drainTimeoutMs) {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      connections.close();
+      const cut = setTimeout(() => connections.destroy(), drainTimeoutMs);
+      await closed;
+      clearTimeout(cut);
+    },
+  };
+}
+
+/** Bounds open connections. Once three quarters are there, the oldest without a call makes room for a new one. */
+class GrpcConnections {
+  private readonly sockets = new Set<Socket>();
+  /** The calls of each session. */
+  private readonly sessions = new Map<ServerHttp2Session, number>();
+
+  constructor(
+    private readonly most: number,
+    private readonly idleMs: number,
+  ) {}
+
+  addSocket(socket: Socket): void {
+    if (this.sockets.size >= this.most) {
+      socket.destroy();
+      return;
+    }
+    this.sockets.add(socket);
+    socket.once("close", () => this.sockets.delete(socket));
+  }
+
+  add(session: ServerHttp2Session): void {
+    if (this.sockets.size > (this.most * 3) / 4) this.closeIdle();
+    this.sessions.set(session, 0);
+    session.once("close", () => this.sessions.delete(session));
+    session.on("stream", (stream) => {
+      this.count(session, 1);
+      stream.once("close", () => this.count(session, -1));
+    });
+    session.setTimeout(this.idleMs, () => session.close());
+  }
+
+  close(): void {
+    for (const session of this.sessions.keys()) session.close();
+  }
+
+  destroy(): void {
+    for (const session of this.sessions.keys()) session.destroy();
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  private count(session: ServerHttp2Session, change: number): void {
+    const calls = this.sessions.get(session);
+    if (calls !== undefined) this.sessions.set(session, calls + change);
+  }
+
+  private closeIdle(): void {
+    for (const [session, calls] of this.sessions) {
+      if (calls > 0) continue;
+      session.close();
+      return;
+    }
+  }
+}
