@@ -1,4 +1,12 @@
-import { type AlertKey, evaluateRules, type MailLimits, routeAlerts, tellRecoveries } from "@waymark/alerts";
+import {
+  type AlertKey,
+  evaluateRules,
+  type MailLimits,
+  type RuleSource,
+  routeAlerts,
+  ruleSources,
+  tellRecoveries,
+} from "@waymark/alerts";
 import type { Mailer } from "@waymark/alerts/mail";
 import { createDeliverer, createSendDelivery, post } from "@waymark/alerts/sending";
 import type { Networks } from "@waymark/service/fields";
@@ -45,7 +53,8 @@ export function createJobs(deps: AllDeps) {
     { name: "route-alerts", everyMs: sweepIntervalMs, run: () => route() },
     { name: "tell-recoveries", everyMs: sweepIntervalMs, run: () => tellRecoveries(pool) },
     { name: "deliver-events", everyMs: secondMs, run: deliverer.start },
-    { name: "evaluate-rules", everyMs: 10 * secondMs, run: () => evaluate(deps) },
+    { name: "evaluate-rules", everyMs: 10 * secondMs, run: () => evaluate(deps, ruleSources.short) },
+    { name: "evaluate-costs", everyMs: 5 * minuteMs, run: () => evaluate(deps, ruleSources.long) },
     { name: "settle-calls", everyMs: 10 * secondMs, run: createSettleCalls(deps) },
     { name: "purge-expired", everyMs: hourMs, run: createPurgeExpired(deps) },
     { name: "keep-events", everyMs: hourMs, run: createKeepEvents(deps) },
@@ -81,8 +90,8 @@ function createRouting(deps: AllDeps) {
 }
 
 /** Several workers may do so at once. */
-async function evaluate({ pool, log, now, isStopping }: JobDeps): Promise<void> {
-  const changed = await evaluateRules(pool, { isStopping, now });
+async function evaluate({ pool, log, now, isStopping }: JobDeps, sources: readonly RuleSource[]): Promise<void> {
+  const changed = await evaluateRules(pool, { isStopping, now, sources });
   if (changed > 0) log.info({ changed }, "rules crossed or back");
 }
 

@@ -34,5 +34,5 @@ export {
 } from "./list-alerts.query.js";
 export { countUnsentAlerts, measureAlerts } from "./measure-alerts.query.js";
 export { createMute, deleteMute, listMutes } from "./mutes/mutes.query.js";
-export { evaluateRules } from "./rules/evaluate-rules.query.js";
+export { evaluateRules, type RuleSource, ruleSources } from "./rules/evaluate-rules.query.js";
 export { costPeriods, createRule, deleteRule, type ListedRule, listRules } from "./rules/rules.query.js";

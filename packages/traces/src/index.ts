@@ -127,6 +127,7 @@ export {
   type Labels,
   labelNames,
   labelsSchema,
+  maxLabel,
   maxTags,
   type NewTrace,
   newTraceSchema,

@@ -45,12 +45,15 @@ export type CreateChannelBody = z.input<typeof createChannelBody>;
 /** The package checks the bounds. */
 const createRuleBody = z.strictObject({
   agentId: z.string().nullable(),
+  userId: z.string().nullish(),
+  environment: z.string().nullish(),
   abovePercent: z.number().optional(),
   ofTraces: z.number().optional(),
   withinSeconds: z.number().optional(),
-  costPer: z.enum(costPeriods).optional(),
+  costPer: z.enum([...costPeriods, "trace"]).optional(),
   aboveCost: z.string().optional(),
   p95AboveMs: z.number().optional(),
+  tokensAbove: z.number().optional(),
 });
 
 export type CreateRuleBody = z.output<typeof createRuleBody>;

@@ -27,10 +27,20 @@ describeWithChromium("rules in a browser", (executablePath) => {
     await dialog.getByRole("textbox", { name: "Above, in seconds" }).fill("30");
     await dialog.getByRole("button", { name: "Add" }).click();
     await page.getByText(/^95th percentile above 30/).waitFor();
+    await page.getByRole("button", { name: "Add rule" }).click();
+    await dialog.getByRole("radio", { name: "Cost of a trace" }).check();
+    await dialog.getByRole("radio", { name: "A user" }).check();
+    await dialog.getByRole("textbox", { name: "User" }).fill("ann");
+    await dialog.getByRole("textbox", { name: "Above, in dollars" }).fill("1");
+    expect(await browser.findings(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Add" }).click();
+    await page.getByText("costs more than $1 a trace").waitFor();
+    await page.getByRole("table", { name: "Rules" }).getByText("User ann").waitFor();
     const { rules } = (await owner.get("/alert-rules").expect(200)).body;
     expect(rules).toMatchObject([
       { agent_id: null, cost_per: "day", above_cost: "5", state: "quiet" },
       { p95_above_ms: 30_000 },
+      { user_id: "ann", cost_per: "trace", above_cost: "1" },
     ]);
   });
 });

@@ -1,4 +1,5 @@
 import "./channels.css";
+import type { ComponentChildren } from "preact";
 import type { ChannelList, CreateRuleBody, RuleList } from "../../src/channels/channels.route.js";
 import { api } from "../data/api.js";
 import { useAction, useMe, useQuery } from "../data/query.js";
@@ -96,7 +97,7 @@ const ruleColumns: readonly Column<Rule>[] = [
     class: "channel-address",
     cell: (rule) => (
       <>
-        {rule.agent_id === null ? "All agents" : <span class="mono">{rule.agent_id}</span>}
+        {subjectOf(rule)}
         <span class="hint">{limitOf(rule)}</span>
       </>
     ),
@@ -118,9 +119,17 @@ const ruleColumns: readonly Column<Rule>[] = [
   },
 ];
 
-function limitOf({ above_percent, of, within_seconds, cost_per, above_cost, p95_above_ms }: Rule): string {
+function subjectOf({ agent_id, user_id, environment }: Rule): ComponentChildren {
+  if (agent_id !== null) return <span class="mono">{agent_id}</span>;
+  if (user_id !== null) return `User ${user_id}`;
+  return environment === null ? "All agents" : `Environment ${environment}`;
+}
+
+function limitOf(rule: Rule): string {
+  const { above_percent, of, within_seconds, cost_per, above_cost, p95_above_ms, tokens_above } = rule;
   if (cost_per !== null) return `costs more than $${above_cost} a ${cost_per}`;
   const within = formatDuration((within_seconds ?? 0) * 1_000);
+  if (tokens_above !== null) return `above ${formatCount(tokens_above)} tokens a minute in ${within}`;
   if (p95_above_ms !== null) return `95th percentile above ${formatDuration(p95_above_ms)} in ${within}`;
   return `above ${above_percent} % of at least ${formatCount(of ?? 0)} traces in ${within}`;
 }
@@ -155,14 +164,26 @@ function RulesPanel({ mayChange }: { mayChange: boolean }) {
   );
 }
 
-type About = "failures" | "day" | "month" | "p95";
+type About = "failures" | "day" | "month" | "trace" | "p95" | "tokens";
+type Subject = "agent" | "user" | "environment";
 
-const noRule = { about: "failures" as About, agent: "", above: "20", of: "20", within: "15" };
+const noRule = {
+  about: "failures" as About,
+  subject: "agent" as Subject,
+  agent: "",
+  user: "",
+  environment: "",
+  above: "20",
+  of: "20",
+  within: "15",
+};
 
 const abouts = [
   { value: "failures", label: "Failures", hint: "A share of an agent's traces." },
   { value: "day", label: "Cost of a day", hint: "Of the model calls of a UTC day." },
   { value: "month", label: "Cost of a month", hint: "Of the model calls of a UTC month." },
+  { value: "trace", label: "Cost of a trace", hint: "Of the calls of any trace." },
+  { value: "tokens", label: "Tokens", hint: "Of the model calls, a minute on average." },
   { value: "p95", label: "Duration", hint: "The 95th percentile of ended traces." },
 ] as const;
 
@@ -170,40 +191,54 @@ const aboveLabels: Readonly<Record<About, string>> = {
   failures: "Above, in percent",
   day: "Above, in dollars",
   month: "Above, in dollars",
+  trace: "Above, in dollars",
+  tokens: "Above, in tokens a minute",
   p95: "Above, in seconds",
 };
 
-function createRule({ about, agent, above, of, within }: typeof noRule) {
-  const agentId = agent.trim();
+const subjectNames: Readonly<Record<Subject, string>> = { agent: "Agent", user: "User", environment: "Environment" };
+
+const subjects = [
+  { value: "agent", label: "An agent" },
+  { value: "user", label: "A user" },
+  { value: "environment", label: "An environment" },
+] as const;
+
+function createRule({ about, subject, above, of, within, ...names }: typeof noRule) {
+  const named = names[subject].trim() || null;
   const withinSeconds = Math.round(Number(within) * 60);
   const limits: Record<About, Omit<CreateRuleBody, "agentId">> = {
     failures: { abovePercent: Number(above), ofTraces: Number(of), withinSeconds },
+    tokens: { tokensAbove: Number(above), withinSeconds },
     p95: { p95AboveMs: Math.round(Number(above) * 1_000), withinSeconds },
     day: { costPer: "day", aboveCost: above },
     month: { costPer: "month", aboveCost: above },
+    trace: { costPer: "trace", aboveCost: above },
   };
-  return api.post("/alert-rules", { agentId: agentId || null, ...limits[about] });
+  const whose = { agent: { agentId: named }, user: { userId: named }, environment: { environment: named } }[subject];
+  return api.post("/alert-rules", { agentId: null, ...whose, ...limits[about] });
 }
 
 function RuleDialog({ onClose }: { onClose(): void }) {
-  const options = { invalidates: ["/alert-rules"], says: "Rule added", onDone: onClose, refusalAt: "agent" } as const;
+  const options = { invalidates: ["/alert-rules"], says: "Rule added", onDone: onClose, refusalAt: "above" } as const;
   const form = useForm(noRule, createRule, options);
-  const { about } = form.values;
+  const { about, subject } = form.values;
   return (
     <FormDialog title="Add a rule" verb="Add" form={form} onClose={onClose}>
       <Radios label="About" choices={abouts} {...form.field("about")} />
+      <Radios label="Of" choices={subjects} {...form.field("subject")} />
       <TextField
-        label="Agent"
+        label={subjectNames[subject]}
         autocomplete="off"
         required={about === "failures"}
-        hint={about === "failures" ? undefined : "All of them where empty."}
-        {...form.field("agent")}
+        hint={about === "failures" ? undefined : "The whole account where empty."}
+        {...form.field(subject)}
       />
       <TextField label={aboveLabels[about]} required {...form.field("above")} />
       {about === "failures" && (
         <TextField label="Of at least so many ended traces" type="number" required {...form.field("of")} />
       )}
-      {(about === "failures" || about === "p95") && (
+      {(about === "failures" || about === "p95" || about === "tokens") && (
         <TextField label="Within minutes" type="number" required {...form.field("within")} />
       )}
     </FormDialog>

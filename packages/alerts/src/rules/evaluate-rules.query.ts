@@ -8,67 +8,137 @@ import { eachAccount } from "../turns.js";
 /** Traces that began earlier do not count when they end. */
 const maxTraceSeconds = 86_400;
 
-// Accounts with alerts that have a rule.
+/** Model calls that began earlier do not count for a rule about tokens or one trace. */
+const maxCallSeconds = 7_200;
+/** A trace with a call in this time is looked at by a rule about one trace. */
+const traceSeconds = 3_600;
+
+/** What a rule is evaluated from. */
+const sourceSql = `CASE WHEN cost_per = 'trace' OR above_tokens IS NOT NULL THEN 'calls' WHEN cost_per IS NULL THEN 'ended'
+    WHEN user_id IS NULL AND environment IS NULL THEN 'days' ELSE 'labels' END`;
+
+// Accounts with alerts that have a rule of the sources.
 const findAccountsSql = `
-  SELECT r.account_id, bool_or(r.cost_per IS NOT NULL) AS has_costs
-  FROM alert_rule r JOIN account a ON a.id = r.account_id AND a.plan = ANY ($1) GROUP BY 1 ORDER BY 1`;
+  SELECT r.account_id, bool_or(${sourceSql} <> 'ended') AS has_calls
+  FROM alert_rule r JOIN account a ON a.id = r.account_id AND a.plan = ANY ($1)
+  WHERE ${sourceSql} = ANY ($2) GROUP BY 1 ORDER BY 1`;
 
 // Another worker evaluates locked ones.
-const lockRulesSql =
-  'SELECT id, cost_per AS "costPer" FROM alert_rule WHERE account_id = $1 ORDER BY id FOR NO KEY UPDATE SKIP LOCKED';
+const lockRulesSql = `
+  SELECT id, ${sourceSql} AS source FROM alert_rule WHERE account_id = $1 AND ${sourceSql} = ANY ($2) ORDER BY id
+  FOR NO KEY UPDATE SKIP LOCKED`;
+
+/** Whether a row of traces or calls is of the rule's agent, user or environment. */
+const isOfRuleSql = (row: string) =>
+  ["agent_id", "user_id", "environment"]
+    .map((name) => `(rule.${name} IS NULL OR rule.${name} = ${row}.${name})`)
+    .join(" AND ");
+
+const rulesSql = "SELECT * FROM alert_rule WHERE account_id = $1 AND id = ANY ($2)";
+const ruleColumns = `rule.id, rule.agent_id AS "agentId", rule.user_id AS "userId", rule.environment, rule.is_crossed AS "isCrossed"`;
 
 /**
- * The rules with their agents' ended traces, counted by the time of the end's receipt. Reads the account's traces of the
- * longest time and a day before it along `trace_pkey`, once for all rules.
+ * The rules with their ended traces, counted by the time of the end's receipt. Reads the account's traces of the longest time
+ * and a day before it along `trace_pkey`, once for all rules.
  */
-const countSql = `
-  WITH rule AS MATERIALIZED (
-    SELECT * FROM alert_rule WHERE account_id = $1 AND id = ANY ($2) AND cost_per IS NULL
-  ), ended AS MATERIALIZED (
-    SELECT agent_id, status, ${statusTimeSql} AS since,
+const endedSql = `
+  WITH rule AS MATERIALIZED (${rulesSql}), ended AS MATERIALIZED (
+    SELECT agent_id, user_id, environment, status, ${statusTimeSql} AS since,
       CASE WHEN ended_at >= started_at THEN extract(epoch FROM ended_at - started_at) * 1000 END AS ms
     FROM trace
-    WHERE account_id = $1 AND status <> 'running'
-      AND (agent_id IN (SELECT agent_id FROM rule) OR EXISTS (SELECT FROM rule WHERE agent_id IS NULL))
-      AND id >= uuid_floor(now() - make_interval(secs => $3 + (SELECT max(within_seconds) FROM rule)))
+    WHERE account_id = $1 AND status <> 'running' AND EXISTS (SELECT FROM rule WHERE ${isOfRuleSql("trace")})
+      AND id >= uuid_floor(now() - make_interval(secs => ${maxTraceSeconds} + (SELECT max(within_seconds) FROM rule)))
       AND ${statusTimeSql} > now() - make_interval(secs => (SELECT max(within_seconds) FROM rule))
+  ), counted AS (
+    SELECT rule.id, (percentile_disc(0.95) WITHIN GROUP (ORDER BY ended.ms) FILTER (WHERE above_ms IS NOT NULL))::float8 AS "p95Ms",
+      count(ended.status)::int AS traces, (count(*) FILTER (WHERE ended.status IN ('error', 'timeout')))::int AS failures
+    FROM rule LEFT JOIN ended ON ${isOfRuleSql("ended")} AND ended.since > now() - make_interval(secs => rule.within_seconds)
+    GROUP BY rule.id
   )
-  SELECT rule.id, rule.agent_id AS "agentId", rule.above_percent::float8 AS "abovePercent", rule.of_traces AS "ofTraces",
-    rule.within_seconds AS "withinSeconds", rule.is_crossed AS "isCrossed", rule.above_ms::float8 AS "aboveMs",
-    (percentile_disc(0.95) WITHIN GROUP (ORDER BY ended.ms) FILTER (WHERE rule.above_ms IS NOT NULL))::float8 AS "p95Ms",
-    count(ended.status)::int AS traces,
-    (count(*) FILTER (WHERE ended.status IN ('error', 'timeout')))::int AS failures
-  FROM rule LEFT JOIN ended ON (ended.agent_id = rule.agent_id OR rule.agent_id IS NULL)
-    AND ended.since > now() - make_interval(secs => rule.within_seconds)
-  GROUP BY rule.id, rule.agent_id, rule.above_percent, rule.of_traces, rule.within_seconds, rule.is_crossed, rule.above_ms`;
+  SELECT ${ruleColumns}, above_percent::float8 AS "abovePercent", of_traces AS "ofTraces", within_seconds AS "withinSeconds",
+    above_ms::float8 AS "aboveMs", counted."p95Ms", counted.traces, counted.failures
+  FROM rule JOIN counted USING (id)`;
+
+const inMonthSql = (column: string, type: string) =>
+  `${column} >= date_trunc('month', $3::${type}) AND ${column} < date_trunc('month', $3::${type}) + interval '1 month'`;
+
+const costColumns = `cost_per AS "costPer", trim_scale(above_cost)::text AS "aboveCost", trim_scale(s.cost)::text AS cost,
+    s.cost > above_cost AS "isAbove"`;
 
 /**
  * The rules about cost with the account's sums, those of `/usage/models`. Reads the month of `model_day` once for all rules, a
  * range of its key: a row for each day, agent and model, whatever the number of traces.
  */
-const costSql = `
-  WITH cost AS MATERIALIZED (
+const daysSql = `
+  WITH rule AS MATERIALIZED (${rulesSql}), cost AS MATERIALIZED (
     SELECT agent_id, COALESCE(sum(cost) FILTER (WHERE day = $3::date), 0) AS day, sum(cost) AS month FROM model_day
-    WHERE account_id = $1 AND day >= date_trunc('month', $3::timestamp) AND day < date_trunc('month', $3::timestamp) + interval '1 month'
-    GROUP BY agent_id
+    WHERE account_id = $1 AND ${inMonthSql("day", "timestamp")} GROUP BY agent_id
   )
-  SELECT r.id, r.agent_id AS "agentId", r.cost_per AS "costPer", trim_scale(r.above_cost)::text AS "aboveCost",
-    r.is_crossed AS "isCrossed", trim_scale(s.cost)::text AS cost, s.cost > r.above_cost AS "isAbove"
-  FROM alert_rule r CROSS JOIN LATERAL (
-    SELECT COALESCE(sum(CASE r.cost_per WHEN 'day' THEN day ELSE month END), 0) AS cost FROM cost
-    WHERE r.agent_id IS NULL OR cost.agent_id = r.agent_id
-  ) s
-  WHERE r.account_id = $1 AND r.id = ANY ($2) AND r.cost_per IS NOT NULL`;
+  SELECT ${ruleColumns}, ${costColumns} FROM rule CROSS JOIN LATERAL (
+    SELECT COALESCE(sum(CASE rule.cost_per WHEN 'day' THEN day ELSE month END), 0) AS cost FROM cost
+    WHERE rule.agent_id IS NULL OR cost.agent_id = rule.agent_id
+  ) s`;
+
+/** The same for users and environments, by the traces of the month's calls: a probe of `trace_pkey` for each. */
+const labelsSql = `
+  WITH rule AS MATERIALIZED (${rulesSql}), cost AS MATERIALIZED (
+    SELECT t.agent_id, t.user_id, t.environment,
+      COALESCE(sum(c.cost) FILTER (WHERE (c.started_at AT TIME ZONE 'UTC')::date = $3::date), 0) AS day, sum(c.cost) AS month
+    FROM (
+      SELECT DISTINCT agent_id FROM model_day WHERE account_id = $1 AND ${inMonthSql("day", "timestamp")}
+    ) a JOIN model_call c ON c.account_id = $1 AND c.agent_id = a.agent_id AND c.counts AND ${inMonthSql("c.started_at", "timestamptz")}
+    JOIN trace t ON t.account_id = $1 AND t.id = c.trace_id
+    WHERE EXISTS (SELECT FROM rule WHERE ${isOfRuleSql("t")})
+    GROUP BY t.agent_id, t.user_id, t.environment
+  )
+  SELECT ${ruleColumns}, ${costColumns} FROM rule CROSS JOIN LATERAL (
+    SELECT COALESCE(sum(CASE rule.cost_per WHEN 'day' THEN day ELSE month END), 0) AS cost FROM cost WHERE ${isOfRuleSql("cost")}
+  ) s`;
+
+/**
+ * The rules about tokens or one trace, from the calls of two hours along `model_call_agent_idx` by the agents of two days, once for
+ * all rules.
+ */
+const callsSql = `
+  WITH rule AS MATERIALIZED (${rulesSql}), recent AS MATERIALIZED (
+    SELECT c.trace_id, t.agent_id, t.user_id, t.environment, c.written_at,
+      COALESCE(c.input_tokens, 0) + COALESCE(c.output_tokens, 0) AS tokens
+    FROM (SELECT DISTINCT agent_id FROM model_day WHERE account_id = $1 AND day >= $3::date - 1) a
+    JOIN model_call c ON c.account_id = $1 AND c.agent_id = a.agent_id AND c.counts
+      AND c.started_at > now() - make_interval(secs => ${maxCallSeconds})
+    JOIN trace t ON t.account_id = $1 AND t.id = c.trace_id
+    WHERE EXISTS (SELECT FROM rule WHERE ${isOfRuleSql("t")})
+  ), spent AS MATERIALIZED (
+    SELECT r.*, (SELECT sum(cost) FROM model_call c WHERE c.account_id = $1 AND c.trace_id = r.trace_id AND c.counts) AS cost
+    FROM (
+      SELECT DISTINCT trace_id, agent_id, user_id, environment FROM recent
+      WHERE written_at > now() - make_interval(secs => ${traceSeconds}) AND EXISTS (SELECT FROM rule WHERE cost_per = 'trace')
+    ) r
+  )
+  SELECT ${ruleColumns}, ${costColumns}, within_seconds AS "withinSeconds", above_tokens::float8 AS "aboveTokens",
+    most.trace_id AS "traceId", calls.tokens::float8 AS tokens
+  FROM rule LEFT JOIN LATERAL (
+    SELECT trace_id, cost FROM spent WHERE rule.cost_per = 'trace' AND cost IS NOT NULL AND ${isOfRuleSql("spent")}
+    ORDER BY cost DESC LIMIT 1
+  ) most ON true LEFT JOIN LATERAL (
+    SELECT COALESCE(sum(tokens), 0) AS tokens FROM recent
+    WHERE rule.cost_per IS NULL AND written_at > now() - make_interval(secs => rule.within_seconds) AND ${isOfRuleSql("recent")}
+  ) calls ON true CROSS JOIN LATERAL (SELECT COALESCE(most.cost, 0) AS cost) s`;
 
 const noteSql = "UPDATE alert_rule SET is_crossed = $3, changed_at = now() WHERE account_id = $1 AND id = $2";
 
-interface CountedRule {
+interface Rule {
   id: string;
   agentId: string | null;
+  userId: string | null;
+  environment: string | null;
+  isCrossed: boolean;
+}
+
+interface EndedRule extends Rule {
   abovePercent: number;
   ofTraces: number;
   withinSeconds: number;
-  isCrossed: boolean;
   traces: number;
   failures: number;
   /** Of a rule about durations, which has no percent and number. */
@@ -77,20 +147,55 @@ interface CountedRule {
   p95Ms: number | null;
 }
 
-interface CostRule {
-  id: string;
-  agentId: string | null;
+interface CostRule extends Rule {
   costPer: string;
   aboveCost: string;
-  isCrossed: boolean;
   cost: string;
   isAbove: boolean;
 }
+
+interface CallsRule extends CostRule {
+  withinSeconds: number;
+  /** Of a rule about tokens, which has no cost. */
+  aboveTokens: number | null;
+  tokens: number;
+  /** The trace that cost most. */
+  traceId: string | null;
+}
+
+/** What a rule says, and what is. */
+interface Finding {
+  isAbove: boolean;
+  name: string;
+  error: string;
+}
+
+export type RuleSource = "ended" | "days" | "calls" | "labels";
+
+const sources: Readonly<Record<RuleSource, { sql: string; find(rule: never, today: string): Finding }>> = {
+  ended: {
+    sql: endedSql,
+    find: (rule: EndedRule) => (rule.aboveMs === null ? findRate(rule) : findDuration(rule, rule.aboveMs)),
+  },
+  days: { sql: daysSql, find: findCost },
+  labels: { sql: labelsSql, find: findCost },
+  calls: {
+    sql: callsSql,
+    find: (rule: CallsRule) => (rule.aboveTokens === null ? findTraceCost(rule) : findTokens(rule, rule.aboveTokens)),
+  },
+};
+
+/** Sources that take short, and the other one. */
+export const ruleSources = { short: ["ended", "days", "calls"], long: ["labels"] } as const satisfies Record<
+  string,
+  readonly RuleSource[]
+>;
 
 interface Evaluation {
   isStopping(): boolean;
   /** Its UTC day and month are those of rules about cost. */
   now?: (() => Date) | undefined;
+  sources?: readonly RuleSource[];
 }
 
 /**
@@ -99,69 +204,84 @@ interface Evaluation {
  */
 export async function evaluateRules(
   pool: pg.Pool,
-  { isStopping, now = () => new Date() }: Evaluation,
+  { isStopping, now = () => new Date(), sources: asked = ruleSources.short }: Evaluation,
 ): Promise<number> {
-  const { rows } = await pool.query<{ account_id: string; has_costs: boolean }>(findAccountsSql, [plansWithAlerts]);
-  return eachAccount(rows, async ({ account_id: accountId, has_costs }) => {
+  const { rows } = await pool.query<{ account_id: string; has_calls: boolean }>(findAccountsSql, [
+    plansWithAlerts,
+    asked,
+  ]);
+  return eachAccount(rows, async ({ account_id: accountId, has_calls }) => {
     if (isStopping()) return 0;
-    if (has_costs) await settleCalls(pool, accountId);
-    return withTransaction(pool, (client) => evaluateAccount(client, accountId, now().toISOString().slice(0, 10)));
+    if (has_calls) await settleCalls(pool, accountId);
+    const today = now().toISOString().slice(0, 10);
+    return withTransaction(pool, (client) => evaluateAccount(client, { accountId, today, asked }));
   });
 }
 
-async function evaluateAccount(client: pg.ClientBase, accountId: string, today: string): Promise<number> {
-  const { rows: locked } = await client.query<{ id: string; costPer: string | null }>(lockRulesSql, [accountId]);
-  const idsOf = (aboutCost: boolean) => locked.filter((it) => (it.costPer !== null) === aboutCost).map(({ id }) => id);
-  const [rateIds, costIds] = [idsOf(false), idsOf(true)];
-  const rates = rateIds.length === 0 ? [] : await readRates(client, [accountId, rateIds, maxTraceSeconds]);
-  const costs = costIds.length === 0 ? [] : await readCosts(client, [accountId, costIds, today]);
-  const changed = [...rates, ...costs].filter(({ isCrossed, isAbove }) => isCrossed !== isAbove);
-  for (const { id, isAbove, data } of changed) {
-    await client.query(noteSql, [accountId, id, isAbove]);
-    const status = isAbove ? "crossed" : "back";
-    await enqueueEvent(client, { accountId, type: "alert.rule", data: { ...data, status } });
+interface AccountToEvaluate {
+  accountId: string;
+  today: string;
+  asked: readonly RuleSource[];
+}
+
+async function evaluateAccount(client: pg.ClientBase, { accountId, today, asked }: AccountToEvaluate): Promise<number> {
+  const { rows: locked } = await client.query<{ id: string; source: RuleSource }>(lockRulesSql, [accountId, asked]);
+  let changes = 0;
+  for (const source of asked) {
+    const ids = locked.filter((each) => each.source === source).map(({ id }) => id);
+    if (ids.length === 0) continue;
+    const { sql, find } = sources[source];
+    const values = source === "ended" ? [accountId, ids] : [accountId, ids, today];
+    const { rows } = await client.query<Rule>(sql, values);
+    for (const rule of rows) {
+      const { isAbove, name, error } = find(rule as never, today);
+      if (isAbove === rule.isCrossed) continue;
+      changes++;
+      await client.query(noteSql, [accountId, rule.id, isAbove]);
+      const data = { agent_id: rule.agentId, name: name + ofWhom(rule), status: isAbove ? "crossed" : "back", error };
+      await enqueueEvent(client, { accountId, type: "alert.rule", data });
+    }
   }
-  return changed.length;
+  return changes;
 }
 
-async function readRates(client: pg.ClientBase, values: unknown[]) {
-  const { rows } = await client.query<CountedRule>(countSql, values);
-  return rows.map((rule) => ({
-    ...rule,
-    isAbove: isAbove(rule),
-    data: rule.aboveMs === null ? describeRate(rule) : describeDuration(rule, rule.aboveMs),
-  }));
-}
-
-async function readCosts(client: pg.ClientBase, values: [string, string[], string]) {
-  const { rows } = await client.query<CostRule>(costSql, values);
-  return rows.map((rule) => ({ ...rule, data: describeCost(rule, values[2]) }));
+function ofWhom({ userId, environment }: Rule): string {
+  if (userId !== null) return `, user ${userId}`;
+  return environment === null ? "" : `, environment ${environment}`;
 }
 
 /** The UTC day or month stands beside its sum. */
-function describeCost({ agentId, costPer, aboveCost, cost }: CostRule, today: string) {
+function findCost({ costPer, aboveCost, cost, isAbove }: CostRule, today: string): Finding {
   const period = costPer === "day" ? today : today.slice(0, 7);
-  return { agent_id: agentId, name: `Cost above $${aboveCost} a ${costPer}`, error: `$${cost} in ${period} (UTC)` };
+  return { isAbove, name: `Cost above $${aboveCost} a ${costPer}`, error: `$${cost} in ${period} (UTC)` };
 }
 
-function isAbove({ traces, failures, ofTraces, abovePercent, aboveMs, p95Ms }: CountedRule): boolean {
-  if (aboveMs !== null) return p95Ms !== null && p95Ms > aboveMs;
-  return traces >= ofTraces && failures * 100 > abovePercent * traces;
+function findTraceCost({ aboveCost, cost, isAbove, traceId }: CallsRule): Finding {
+  const error = traceId === null ? "No trace had a priced call within the hour" : `$${cost} for trace ${traceId}`;
+  return { isAbove, name: `Cost of a trace above $${aboveCost}`, error };
 }
 
-function describeRate(rule: CountedRule) {
-  const { agentId, abovePercent, ofTraces, withinSeconds, traces, failures } = rule;
+function findTokens({ tokens, withinSeconds }: CallsRule, aboveTokens: number): Finding {
+  const perMinute = (tokens * 60) / withinSeconds;
+  return {
+    isAbove: perMinute > aboveTokens,
+    name: `Tokens above ${aboveTokens} a minute within ${durationText(withinSeconds)}`,
+    error: `${Math.round(perMinute)} tokens a minute`,
+  };
+}
+
+function findRate({ abovePercent, ofTraces, withinSeconds, traces, failures }: EndedRule): Finding {
   const percent = traces === 0 ? 0 : Math.round((failures / traces) * 1_000) / 10;
   return {
-    agent_id: agentId,
+    isAbove: traces >= ofTraces && failures * 100 > abovePercent * traces,
     name: `Failure rate above ${abovePercent} % of at least ${ofTraces} traces within ${durationText(withinSeconds)}`,
     error: `${failures} of ${traces} ended traces failed (${percent} %)`,
   };
 }
 
-function describeDuration({ agentId, withinSeconds, p95Ms }: CountedRule, aboveMs: number) {
+function findDuration({ withinSeconds, p95Ms }: EndedRule, aboveMs: number): Finding {
   return {
-    agent_id: agentId,
+    isAbove: p95Ms !== null && p95Ms > aboveMs,
     name: `95th percentile of durations above ${aboveMs / 1_000} s within ${durationText(withinSeconds)}`,
     error: p95Ms === null ? "No trace ended" : `The 95th percentile is ${Math.round(p95Ms) / 1_000} s`,
   };

@@ -3,7 +3,7 @@ import { createUuidV7 } from "@waymark/database";
 import { useDatabase } from "@waymark/testing";
 import { readModelUsage } from "@waymark/traces";
 import { createChannel } from "../channels/channels.query.js";
-import { evaluateRules } from "./evaluate-rules.query.js";
+import { evaluateRules, ruleSources } from "./evaluate-rules.query.js";
 import { createRule, listRules, type RuleInput } from "./rules.query.js";
 
 const uuid = createUuidV7();
@@ -183,6 +183,116 @@ describe("a rule about cost", () => {
     expect(await evaluate()).toBe(1);
     expect(await eventsOf(of)).toHaveLength(1);
     expect(await eventsOf({ ...of, channelId: named.id })).toEqual([]);
+  });
+});
+
+describe("rules about calls and labels", () => {
+  const today = () => new Date().toISOString().slice(0, 10);
+  const evaluate = () => evaluateRules(pool, { ...goOn, sources: [...ruleSources.short, ...ruleSources.long] });
+
+  interface Call {
+    cost?: string | null;
+    tokens?: number;
+    user?: string | null;
+    environment?: string | null;
+    /** Of an earlier call's trace. */
+    traceId?: string;
+    startedAt?: string;
+  }
+
+  async function call(accountId: string, { cost = null, tokens = 1, user, environment, traceId, startedAt }: Call) {
+    const [id, spanId, start] = [traceId ?? uuid(), uuid(), startedAt ?? new Date().toISOString()];
+    if (!traceId)
+      await pool.query(
+        `INSERT INTO trace (account_id, id, agent_id, name, status, started_at, user_id, environment)
+         VALUES ($1, $2, 'a', 'n', 'error', $3, $4, $5)`,
+        [accountId, id, start, user, environment],
+      );
+    await pool.query(
+      `INSERT INTO span (account_id, trace_id, id, name, status, started_at) VALUES ($1, $2, $3, 'n', 'ok', $4)`,
+      [accountId, id, spanId, start],
+    );
+    await pool.query(
+      `INSERT INTO model_call (account_id, trace_id, span_id, started_at, model, input_tokens, output_tokens, cost)
+       VALUES ($1, $2, $3, $4, 'm', $5, 0, $6)`,
+      [accountId, id, spanId, start, tokens, cost],
+    );
+    return id;
+  }
+
+  async function makeRuleOf(rule: Partial<RuleInput>) {
+    const accountId = await makeAccount();
+    const channel = await createChannel(pool, accountId, { kind: "webhook", to: "https://example.com/hook" });
+    await createRule(pool, accountId, { agentId: null, ...rule });
+    return { accountId, channelId: channel.id };
+  }
+
+  it("name the trace that costs more, once", async () => {
+    const of = await makeRuleOf({ costPer: "trace", aboveCost: "1", userId: "ann" });
+    const { accountId } = of;
+    const first = await call(accountId, { cost: "0.6", user: "ann" });
+    await call(accountId, { cost: "0.6", user: "ann" });
+    await call(accountId, { cost: "9", user: "bob" });
+    expect(await evaluate()).toBe(0);
+    await call(accountId, { cost: "0.6", traceId: first });
+    expect(await evaluate()).toBe(1);
+    expect(await evaluate()).toBe(0);
+    await pool.query("UPDATE model_call SET written_at = now() - interval '2 hours' WHERE account_id = $1", [
+      accountId,
+    ]);
+    expect(await evaluate()).toBe(1);
+    const told = { type: "alert.rule", agent_id: null, name: "Cost of a trace above $1, user ann" };
+    expect(await eventsOf(of)).toEqual([
+      { ...told, status: "crossed", error: `$1.2 for trace ${first}` },
+      { ...told, status: "back", error: "No trace had a priced call within the hour" },
+    ]);
+  });
+
+  it("tell of tokens a minute, on average over the time", async () => {
+    const of = await makeRuleOf({ tokensAbove: 1_000, withinSeconds: 300, environment: "production" });
+    await call(of.accountId, { tokens: 5_000, environment: "production" });
+    await call(of.accountId, { tokens: 50_000, environment: "test" });
+    await call(of.accountId, { tokens: 50_000 });
+    expect(await evaluate()).toBe(0);
+    await call(of.accountId, { tokens: 5, environment: "production" });
+    expect(await evaluate()).toBe(1);
+    expect(await eventsOf(of)).toMatchObject([
+      { name: "Tokens above 1000 a minute within 5m, environment production", error: "1001 tokens a minute" },
+    ]);
+  });
+
+  it("sum the cost of a user or an environment as a recount does", async () => {
+    const of = await makeRuleOf({ costPer: "day", aboveCost: "2", userId: "ann" });
+    const { accountId } = of;
+    await createRule(pool, accountId, { agentId: null, environment: "production", costPer: "month", aboveCost: "5" });
+    const old = await call(accountId, {
+      cost: "3",
+      user: "ann",
+      environment: "production",
+      startedAt: `${today().slice(0, 7)}-01`,
+    });
+    await call(accountId, { cost: "4", user: "ann", startedAt: "2026-01-01" });
+    await call(accountId, { cost: "1.5", user: "ann", startedAt: today() });
+    await call(accountId, { cost: "1.5", user: "bob", environment: "production", startedAt: today() });
+    const isFirst = today().endsWith("-01");
+    expect(await evaluate()).toBe(isFirst ? 1 : 0);
+    await call(accountId, { cost: "0.500001", traceId: old, startedAt: today() });
+    expect(await evaluate()).toBe(isFirst ? 1 : 2);
+    const told = await eventsOf(of);
+    expect(told).toContainEqual(
+      expect.objectContaining({ error: `$5.000001 in ${today().slice(0, 7)} (UTC)`, status: "crossed" }),
+    );
+    if (!isFirst) expect(told).toContainEqual(expect.objectContaining({ error: `$2.000001 in ${today()} (UTC)` }));
+  });
+
+  it("count failures and durations of a user or an environment", async () => {
+    const of = await makeRuleOf({ ...ruleInput, agentId: null, environment: "production", ofTraces: 2 });
+    await call(of.accountId, { environment: "production" });
+    await call(of.accountId, { environment: "test" });
+    expect(await evaluate()).toBe(0);
+    await call(of.accountId, { environment: "production" });
+    expect(await evaluate()).toBe(1);
+    expect(await eventsOf(of)).toMatchObject([{ error: "2 of 2 ended traces failed (100 %)" }]);
   });
 });
 

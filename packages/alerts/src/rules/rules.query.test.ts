@@ -19,6 +19,11 @@ describe("a new rule", () => {
     [{ p95AboveMs: 0 }, { above: "Must be a time of at most 24h" }],
     [{ p95AboveMs: 30_000, withinSeconds: 3_601 }, { within: "Must be from 1m to 1h" }],
     [{ agentId: null }, { agent: "Must not be empty" }],
+    [{ agentId: null, userId: "" }, { user: "Must not be empty" }],
+    [{ environment: "e" }, { environment: "Must not be given with another one of agent, user and environment" }],
+    [{ agentId: null, environment: "e".repeat(201) }, { environment: "Must be at most 200 characters" }],
+    [{ tokensAbove: 0 }, { above: "Must be a whole number from 1 to 1000000000" }],
+    [{ costPer: "trace", aboveCost: "-1" }, { above: "Must be dollars, such as 5.00" }],
     [{ costPer: "day" }, { above: "Must be dollars, such as 5.00" }],
     [{ costPer: "month", aboveCost: "1e3" }, { above: "Must be dollars, such as 5.00" }],
     [{ costPer: "month", aboveCost: "0.0000001" }, { above: "Must be dollars, such as 5.00" }],
@@ -39,6 +44,8 @@ describe("a new rule", () => {
   it.each<Partial<RuleInput>>([
     { agentId: null, costPer: "month", aboveCost: "999999999.999999" },
     { agentId: "a".repeat(255) },
+    { agentId: null, userId: "u".repeat(200), costPer: "trace", aboveCost: "0" },
+    { agentId: null, environment: "e", tokensAbove: 1, withinSeconds: 60 },
     { abovePercent: 0, ofTraces: 1, withinSeconds: 60 },
     { abovePercent: 99, ofTraces: 10_000, withinSeconds: 86_400 },
   ])("takes the bounds of %j", async (bounds) => {

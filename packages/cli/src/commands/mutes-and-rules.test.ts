@@ -104,12 +104,15 @@ describe("rule", () => {
     expect(rule).toEqual({
       id: expect.any(String),
       agent_id: "billing-agent",
+      user_id: null,
+      environment: null,
       above_percent: 20,
       of: 20,
       within_seconds: 900,
       cost_per: null,
       above_cost: null,
       p95_above_ms: null,
+      tokens_above: null,
       state: "quiet",
       changed_at: null,
       created_at: expect.any(String),
@@ -136,11 +139,25 @@ describe("rule", () => {
       stderr: "within: Must be from 1m to 1h.\n",
     });
     expect(await about("--p95-above", "30s")).toMatchObject({ code: 2 });
+    expect(await about("--user", "ann", "--trace-cost-above", "1")).toMatchObject({ code: 0 });
+    expect(await about("--environment", "production", "--tokens-above", "1000", "--within", "5m")).toMatchObject({
+      code: 0,
+    });
+    const { stdout } = await run(["rule", "list", "--account", email]);
+    expect(stdout).toMatch(
+      / user ann +\$1 a trace +- +- .+\n.+ environment production +1000 tokens a minute +- +300s /,
+    );
+    expect(await about("--agent", "a", "--user", "ann", "--trace-cost-above", "1")).toMatchObject({
+      code: 1,
+      stderr: "user: Must not be given with another one of agent, user and environment.\n",
+    });
     expect(await about("--cost-per", "day", "--above", "20%")).toMatchObject({
       code: 1,
       stderr: "above: Must be dollars, such as 5.00.\n",
     });
+    expect(await about("--trace-cost-above", "1", "--within", "5m")).toMatchObject({ code: 2 });
     for (const wrong of [
+      ["--cost-per", "day", "--p95-above", "30s"],
       ["--of", "5", "--cost-per", "day"],
       ["--agent", "a", "--of", "5"],
       ["--cost-per", "week"],

@@ -9,6 +9,7 @@ const connecting = {
   reconnectOnError: (error: Error) => error.message.startsWith("READONLY"),
   // No command outlives its connection: none goes out twice, and none waits for a lost server.
   autoResendUnfulfilledCommands: false,
+  // BullMQ asks for null, and then closing hangs on a read cut by an outage.
   maxRetriesPerRequest: 0,
 } satisfies RedisOptions;
 
