@@ -216,6 +216,8 @@ describe("events of agents that send no spans", () => {
         error: "no such file",
       },
     ]);
+    const { body: labelled } = await account.get(`/api/v1/traces/${run.id}?include=labels`).expect(200);
+    expect(labelled).toMatchObject({ session_id: "c" });
     expect(await usageOf(account, run)).toMatchObject({
       input_tokens: 1_000,
       output_tokens: 100,

@@ -276,6 +276,7 @@ export const labelSources: readonly LabelSource[] = [
     user_id: ["mlflow.trace.user"],
   },
   { origin: "https://google.github.io/adk-docs", session_id: ["gcp.vertex.agent.session_id"] },
+  { origin: "https://developers.openai.com/codex/config-file/config-advanced", session_id: ["conversation.id"] },
   { origin: "https://logfire.pydantic.dev", tags: ["logfire.tags"] },
 ];
 
