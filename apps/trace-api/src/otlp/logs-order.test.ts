@@ -31,10 +31,19 @@ const scenario = fc.record({
 
 const start = 1_780_315_200_000_000_000n;
 const spanIdOf = (n: number) => (n + 1).toString(16).padStart(16, "0");
-const tokensOf = (n: number) => ({ input: 100 + n, output: 10 + n });
+/** What a model call is told to have used; the cost in millionths of a dollar. */
+const usageOf = (n: number) => ({ input: 100 + n, output: 10 + n, cost: 1_000 + n });
+const usageAttributes = (n: number) => {
+  const { input, output, cost } = usageOf(n);
+  return {
+    "gen_ai.request.model": "nobody's",
+    "gen_ai.usage.input_tokens": input,
+    "gen_ai.usage.output_tokens": output,
+    "gen_ai.usage.cost": cost / 1_000_000,
+  };
+};
 
 function spanOf(traceId: string, { ownInput, ownTokens, isFailed }: SpanModel, n: number) {
-  const { input, output } = tokensOf(1_000 + n);
   const span = {
     traceId,
     spanId: spanIdOf(n),
@@ -45,11 +54,7 @@ function spanOf(traceId: string, { ownInput, ownTokens, isFailed }: SpanModel, n
     status: { code: isFailed ? 2 : 1 },
     attributes: keyValues({
       ...(ownInput && { "input.value": `own ${n}` }),
-      ...(ownTokens && {
-        "gen_ai.request.model": "nobody's",
-        "gen_ai.usage.input_tokens": input,
-        "gen_ai.usage.output_tokens": output,
-      }),
+      ...(ownTokens && usageAttributes(1_000 + n)),
     }),
   };
   return { scopeSpans: [{ spans: [span] }] };
@@ -57,7 +62,6 @@ function spanOf(traceId: string, { ownInput, ownTokens, isFailed }: SpanModel, n
 
 function recordOf(traceId: string, span: number, kind: Kind, n: number) {
   const text = `${span}.${n}`;
-  const { input, output } = tokensOf(10 * span + n);
   const known = {
     user: { eventName: "gen_ai.user.message", body: { content: text } },
     assistant: { eventName: "gen_ai.assistant.message", body: { content: text } },
@@ -66,9 +70,7 @@ function recordOf(traceId: string, span: number, kind: Kind, n: number) {
       eventName: "gen_ai.client.inference.operation.details",
       attributes: {
         "gen_ai.input.messages": [{ role: "user", content: text }],
-        "gen_ai.request.model": "nobody's",
-        "gen_ai.usage.input_tokens": input,
-        "gen_ai.usage.output_tokens": output,
+        ...usageAttributes(10 * span + n),
       },
     },
     exception: { eventName: "exception", attributes: { "exception.message": text } },
@@ -95,16 +97,16 @@ function expectedSpan({ ownInput, isFailed, logs }: SpanModel, n: number) {
   };
 }
 
-function expectedTokens(spans: readonly SpanModel[]) {
+function expectedUsage(spans: readonly SpanModel[]) {
   const counted = spans.map(({ ownTokens, logs }, n) => {
     const last = logs.lastIndexOf("details");
-    return ownTokens ? tokensOf(1_000 + n) : last >= 0 ? tokensOf(10 * n + last) : undefined;
+    return ownTokens ? usageOf(1_000 + n) : last >= 0 ? usageOf(10 * n + last) : undefined;
   });
   // The root's own count yields to those below it.
-  const below = counted.slice(1).filter((tokens) => tokens !== undefined);
-  const used = below.length > 0 ? below : counted.slice(0, 1).filter((tokens) => tokens !== undefined);
-  const sum = (kind: "input" | "output") => used.reduce((total, tokens) => total + tokens[kind], 0);
-  return { input_tokens: sum("input"), output_tokens: sum("output") };
+  const below = counted.slice(1).filter((usage) => usage !== undefined);
+  const used = below.length > 0 ? below : counted.slice(0, 1).filter((usage) => usage !== undefined);
+  const sum = (kind: "input" | "output" | "cost") => used.reduce((total, usage) => total + usage[kind], 0);
+  return { input_tokens: sum("input"), output_tokens: sum("output"), cost: used.length > 0 ? sum("cost") : null };
 }
 
 describe("log records and spans of a trace", () => {
@@ -121,14 +123,14 @@ describe("log records and spans of a trace", () => {
         logs: (span["otel"] as { logs?: unknown[] }).logs?.length ?? 0,
       }));
   };
-  const readTokens = async (account: TestAccount) => {
+  const readUsage = async (account: TestAccount) => {
     const { body } = await account.get("/api/v1/traces").expect(200);
     const trace = await account.get(`/api/v1/traces/${body.traces[0].id}?include=usage`).expect(200);
-    const { input_tokens, output_tokens } = trace.body.usage;
-    return { input_tokens, output_tokens };
+    const { input_tokens, output_tokens, cost_usd } = trace.body.usage;
+    return { input_tokens, output_tokens, cost: cost_usd === null ? null : Math.round(Number(cost_usd) * 1_000_000) };
   };
 
-  it("make the same spans and tokens in pieces, doubled, in any order, over two instances at once", async () => {
+  it("make the same spans, tokens and cost in pieces, doubled, in any order, over two instances at once", async () => {
     const second = await test.startInstance();
     let traces = 0;
     await fc.assert(
@@ -157,7 +159,7 @@ describe("log records and spans of a trace", () => {
           }),
         );
         expect(await readSpans(account)).toEqual(spans.map(expectedSpan));
-        expect(await readTokens(account)).toEqual(expectedTokens(spans));
+        expect(await readUsage(account)).toEqual(expectedUsage(spans));
       }),
       randomRuns(25),
     );

@@ -5,6 +5,7 @@ import { createAccount, issueKey } from "@waymark/accounts";
 import { createPrisma } from "@waymark/database/prisma";
 import { amount, useDatabase } from "@waymark/testing";
 import { type ServiceProcess, startService } from "../service.fixture.js";
+import { deliver } from "./clients.fixture.js";
 
 const database = useDatabase();
 let service: ServiceProcess | undefined;
@@ -34,16 +35,6 @@ function requestsOfRun(): string[] {
   return [spans.slice(0, spansOfTrace / 2), spans.slice(spansOfTrace / 2)].map((part) =>
     JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans: part }] }] }),
   );
-}
-
-/** Sends as an exporter does: again until the answer is 200. */
-async function deliver(url: string, key: string, body: string): Promise<void> {
-  const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
-  for (;;) {
-    const answer = await fetch(url, { method: "POST", headers, body }).catch(() => undefined);
-    if (answer?.status === 200) return;
-    await setTimeout(20);
-  }
 }
 
 it("stores and counts each span once, with one alert per trace, when exporters repeat requests to a killed service", async () => {
