@@ -20,12 +20,11 @@ export type PriceUsage = (usage: ModelUsage, startedAt: string) => Promise<Model
 export function createUsagePricer(): PriceUsage {
   let loading: Promise<PriceCall> | undefined;
   return async ({ provider, model, tokens, cost }, startedAt) => {
-    const told = { provider, model, tokens, isTold: tokens && cost !== null ? (true as const) : null };
-    if (cost !== null) return { ...told, cost: roundCost(cost) };
-    if (tokens === null) return { ...told, cost };
     loading ??= loadPrices();
     const price = await loading;
-    return { ...told, cost: price({ provider, model, tokens, startedAt }) };
+    const found = price({ provider, model, tokens, startedAt });
+    const isTold = tokens && cost !== null ? (true as const) : null;
+    return { ...found, model, tokens, isTold, cost: cost === null ? found.cost : roundCost(cost) };
   };
 }
 

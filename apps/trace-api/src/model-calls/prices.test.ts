@@ -23,13 +23,26 @@ describe("prices", () => {
     ["", "", { input: 1_000 }, null],
   ])("of %s %s for %j are %s", async (provider, model, tokens, dollars) => {
     const price = await loadPrices();
-    expect(price({ provider, model, startedAt, tokens: { ...noTokens, ...tokens } })).toBe(dollars);
+    expect(price({ provider, model, startedAt, tokens: { ...noTokens, ...tokens } }).cost).toBe(dollars);
+  });
+
+  it.each([
+    ["openai.chat", "gpt-4o", "openai"],
+    ["", "gpt-4o", "openai"],
+    ["azure.ai.openai", "gpt-4o", "azure"],
+    ["gcp.vertex_ai", "gemini-2.5-pro", "google"],
+    ["a proxy", "gpt-4o", "a proxy"],
+    ["openai", "no-such-model", "openai"],
+    ["", "", ""],
+  ])("of %s %s have the list's own name of the provider, %s", async (provider, model, name) => {
+    const price = await loadPrices();
+    expect(price({ provider, model, startedAt, tokens: null })).toEqual({ provider: name, cost: null });
   });
 
   it("are those of the time of the call", async () => {
     const price = await loadPrices();
     const tokens = { ...noTokens, input: 1_000_000 };
-    const at = (time: string) => price({ provider: "openai", model: "o3", startedAt: time, tokens });
+    const at = (time: string) => price({ provider: "openai", model: "o3", startedAt: time, tokens }).cost;
     for (let repeated = 0; repeated < 2; repeated++) {
       expect(at("2025-05-01T00:00:00.000000Z")).toBe("10");
       expect(at("2025-07-01T00:00:00.000000Z")).toBe("2");
@@ -39,7 +52,7 @@ describe("prices", () => {
   it("are those of the time of day, for a model with cheap hours", async () => {
     const price = await loadPrices();
     const tokens = { ...noTokens, input: 1_000_000 };
-    const at = (time: string) => price({ provider: "deepseek", model: "deepseek-chat", startedAt: time, tokens });
+    const at = (time: string) => price({ provider: "deepseek", model: "deepseek-chat", startedAt: time, tokens }).cost;
     expect(at("2025-03-01T12:00:00.000000Z")).toBe("0.27");
     expect(at("2025-03-01T20:00:00.000000Z")).toBe("0.135");
   });
@@ -47,7 +60,7 @@ describe("prices", () => {
   it("go to a repeated model at another count, and stay absent for an unknown one", async () => {
     const price = await loadPrices();
     const of = (model: string, input: number) =>
-      price({ provider: "openai", model, startedAt, tokens: { ...noTokens, input } });
+      price({ provider: "openai", model, startedAt, tokens: { ...noTokens, input } }).cost;
     expect([of("gpt-4o", 1), of("gpt-4o", 2), of("none", 1), of("none", 2)]).toEqual([
       "0.0000025",
       "0.000005",
@@ -84,7 +97,7 @@ describe("prices", () => {
             { providerId: provider, timestamp: new Date(startedAt) },
           );
           if (!own) throw new Error(`the list has ${model}`);
-          expect(Number(price({ provider, model, startedAt, tokens }))).toBeCloseTo(own.total_price, 9);
+          expect(Number(price({ provider, model, startedAt, tokens }).cost)).toBeCloseTo(own.total_price, 9);
         },
       ),
     );

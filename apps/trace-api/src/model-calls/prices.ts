@@ -33,6 +33,9 @@ const providerNames: Readonly<Record<string, string>> = {
   mistral_ai: "mistral",
   mistralai: "mistral",
   bedrock: "aws",
+  "azure.ai.openai": "azure",
+  "az.ai.openai": "azure",
+  "azure.ai.inference": "azure",
   "amazon-bedrock": "aws",
   together_ai: "together",
   togetherai: "together",
@@ -41,39 +44,48 @@ const providerNames: Readonly<Record<string, string>> = {
 interface CallToPrice {
   provider: string;
   model: string;
-  tokens: Tokens;
+  tokens: Tokens | null;
   /** A timestamp: prices change. */
   startedAt: string;
 }
 
-/** Dollars as a decimal number; null for a model without a price. */
-export type PriceCall = (call: CallToPrice) => string | null;
+interface PricedCall {
+  /** As the list names it: senders have several names for one, or none. */
+  provider: string;
+  /** Dollars as a decimal number; null for a model without a price, and for a call without tokens. */
+  cost: string | null;
+}
+
+export type PriceCall = (call: CallToPrice) => PricedCall;
 
 /** Loads the price list, 18 MB of memory, when the first call needs a price. It never asks the network. */
 export async function loadPrices(): Promise<PriceCall> {
   const { calcPrice } = await import("@pydantic/genai-prices");
-  const known = new LRUCache<string, { rates: Rates | undefined }>({ max: maxKnownModels });
+  const known = new LRUCache<string, { provider: string; rates: Rates | undefined }>({ max: maxKnownModels });
   return (call) => {
     const key = JSON.stringify([call.provider, call.model]);
     let found = known.get(key);
     if (!found) {
-      const { prices, isOfTime } = findPrices(calcPrice, call);
-      found = { rates: prices && ratesOf(prices) };
+      const { prices, provider, isOfTime } = findPrices(calcPrice, call);
+      found = { provider, rates: prices && ratesOf(prices) };
       if (!isOfTime) known.set(key, found);
     }
-    return found.rates ? roundDollars(dollarsOf(found.rates, call.tokens)) : null;
+    const { provider, rates } = found;
+    return { provider, cost: rates && call.tokens ? roundDollars(dollarsOf(rates, call.tokens)) : null };
   };
 }
 
 /** An unknown provider leaves the choice to the model's name. `isOfTime` is true if another time may have other prices. */
 function findPrices(calcPrice: typeof CalcPrice, { provider, model, startedAt }: CallToPrice) {
-  if (model === "") return { prices: undefined, isOfTime: false };
+  if (model === "") return { prices: undefined, provider, isOfTime: false };
   const timestamp = new Date(startedAt);
   const find = (providerId?: string) => calcPrice({}, model, { timestamp, ...(providerId && { providerId }) });
-  const found = find(providerNames[provider] ?? provider) ?? (provider === "" ? undefined : find());
+  const ofProvider = find(providerNames[provider] ?? provider);
+  const found = ofProvider ?? (provider === "" ? undefined : find());
   const prices = found?.model_price as Prices | undefined;
   const hasPrice = prices && ("input_mtok" in prices || "output_mtok" in prices);
-  return { prices: hasPrice ? prices : undefined, isOfTime: Array.isArray(found?.model.prices) };
+  const isOfTime = Array.isArray(found?.model.prices);
+  return { prices: hasPrice ? prices : undefined, provider: ofProvider?.provider.id ?? provider, isOfTime };
 }
 
 /** Parts without a rate of their own have that of the whole. */

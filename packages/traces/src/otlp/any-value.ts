@@ -105,8 +105,13 @@ export function jsonOfIndexed(attributes: readonly KeyValue[], prefix: string): 
   return { json: write(root), placed };
 }
 
+/** OpenInference puts each element of a list into an object with one member. */
+const wrappers: ReadonlySet<string> = new Set(["message", "message_content", "tool_call", "document"]);
+
 function pathOf(name: string): string[] {
-  const segments = name.split(".");
+  const all = name.split(".");
+  const isWrapper = (segment: string, n: number) => wrappers.has(segment) && /^\d+$/.test(all[n - 1] ?? "");
+  const segments = all.filter((segment, n) => n === all.length - 1 || !isWrapper(segment, n));
   if (segments.length <= maxSegments) return segments;
   return [...segments.slice(0, maxSegments - 1), segments.slice(maxSegments - 1).join(".")];
 }

@@ -1,6 +1,7 @@
 import { type LabelName, maxLabel, maxTag, maxTags, type textLabels } from "../trace-fields.js";
 import { jsonOfContent, jsonOfIndexed, jsonOfValue, storableText, textOfValue } from "./any-value.js";
 import {
+  choiceEvent,
   conventions,
   detailsEvent,
   type EventSource,
@@ -65,13 +66,15 @@ class Candidates {
       return;
     }
     const prefix = prefixes.find((start) => key.startsWith(start));
-    if (prefix === undefined) return;
+    // `gen_ai.prompt.name` is no message.
+    if (prefix === undefined || !/^\d/.test(key.charAt(prefix.length))) return;
     const list = this.indexed.get(prefix);
     if (list) list.push(attribute);
     else this.indexed.set(prefix, [attribute]);
   }
 
-  private take({ attributes = {}, format, mediaType }: Source): string | undefined {
+  private take({ attributes = {}, main, events, format, mediaType }: Source): string | undefined {
+    if (main !== undefined && !this.named.has(attributes[main] ?? "")) return undefined;
     const found: [string, KeyValue][] = [];
     for (const member in attributes) {
       const attribute = this.named.get(attributes[member] ?? "");
@@ -79,7 +82,10 @@ class Candidates {
     }
     const [first] = found;
     if (!first) return undefined;
+    const part = events && partOfEvents(textOfValue(first[1].value) ?? "", events);
+    if (events && part === undefined) return undefined;
     for (const [, attribute] of found) this.used.add(attribute);
+    if (part !== undefined) return part;
     const asked = mediaType === undefined ? format : this.formatOf(mediaType);
     if (found.length === 1) return jsonOfContent(first[1].value, asked);
     return `{${found.map(([member, { value }]) => `"${member}":${jsonOfContent(value, asked)}`).join(",")}}`;
@@ -106,6 +112,23 @@ class Candidates {
     const type = textOfValue(this.all.find(({ key }) => key === mediaType)?.value);
     if (type === undefined) return "guess";
     return /^application\/(.*\+)?json\b/i.test(type) ? "json" : "text";
+  }
+}
+
+/** Longer lists of events stay attributes: taking one apart would take long. */
+const maxEvents = 262_144;
+
+/** The choices of a model in a JSON list of events, or the events before them; undefined without any, and for other texts. */
+function partOfEvents(text: string, wanted: "choices" | "others"): string | undefined {
+  if (text.length > maxEvents || !text.startsWith("[") || !text.includes('"event.name"')) return undefined;
+  try {
+    const events: unknown[] = JSON.parse(text);
+    const nameOf = (event: unknown) => Object(event)["event.name"];
+    if (!events.every(nameOf)) return undefined;
+    const part = events.filter((event) => (nameOf(event) === choiceEvent) === (wanted === "choices"));
+    return part.length === 0 ? undefined : JSON.stringify(part);
+  } catch {
+    return undefined;
   }
 }
 

@@ -116,7 +116,7 @@ describe("input and output", () => {
         "llm.input_messages.0.message.content": "a",
         "output.value": "207.0",
       },
-      [{ message: { content: "a" } }, { message: { content: "b" } }],
+      [{ content: "a" }, { content: "b" }],
       "207.0",
     ],
     [
@@ -132,6 +132,44 @@ describe("input and output", () => {
       "dry",
     ],
     ["Langfuse", { "langfuse.observation.input": "{broken", "langfuse.observation.output": "" }, "{broken", ""],
+    [
+      "Mastra",
+      { "mastra.agent_run.input": "hi", "mastra.agent_run.output": '{"text":"hello"}' },
+      "hi",
+      { text: "hello" },
+    ],
+    [
+      "OpenInference's documents",
+      { "input.value": "rome", "retrieval.documents.0.document.content": "A city" },
+      "rome",
+      [{ content: "A city" }],
+    ],
+    [
+      "an OpenTelemetry retrieval",
+      { "gen_ai.retrieval.query.text": "rome", "gen_ai.retrieval.documents": '[{"id":"1"}]' },
+      "rome",
+      [{ id: "1" }],
+    ],
+    [
+      "Pydantic AI's events",
+      { events: '[{"event.name":"gen_ai.user.message","content":"hi"},{"event.name":"gen_ai.choice","index":0}]' },
+      [{ "event.name": "gen_ai.user.message", content: "hi" }],
+      [{ "event.name": "gen_ai.choice", index: 0 }],
+    ],
+    [
+      "Pydantic AI's agents",
+      { "pydantic_ai.all_messages": JSON.stringify(messages), final_result: "hello" },
+      messages,
+      "hello",
+    ],
+    [
+      "Google's ADK",
+      { "gcp.vertex.agent.llm_request": '{"a":1}', "gcp.vertex.agent.llm_response": '{"b":2}' },
+      { a: 1 },
+      { b: 2 },
+    ],
+    ["MLflow", { "mlflow.spanInputs": '"hi"', "mlflow.spanOutputs": '["hello"]' }, "hi", ["hello"]],
+    ["Braintrust", { "braintrust.input_json": '"hi"', "braintrust.output_json": "1.50" }, "hi", 1.5],
     ["Genkit", { "genkit:input": '{"q":1}', "genkit:output": "[1]" }, { q: 1 }, [1]],
   ])("come from attributes of %s, and these are used up", (_name, attributes, input, output) => {
     const mapped = map({ attributes: { ...attributes, other: true } });
@@ -144,6 +182,25 @@ describe("input and output", () => {
     const { input, rest } = map({ attributes: { "ai.prompt": "b", "input.value": "a" } });
     expect(input).toBe("a");
     expect(rest).toEqual({ "ai.prompt": "b" });
+  });
+
+  it.each<[string, Record<string, Value>, unknown]>([
+    ["instructions alone", { "gen_ai.system_instructions": "Be short" }, null],
+    ["the name of a prompt", { "gen_ai.prompt.name": "greeting", "gen_ai.prompt.version": "3" }, null],
+    ["events of other things", { events: '["event.name"]' }, null],
+    ["other values", { events: 3 }, null],
+    ["a broken list of events", { events: '[{"event.name":' }, null],
+  ])("are not %s, which stay attributes", (_name, attributes, input) => {
+    expect(map({ attributes })).toMatchObject({ input, rest: attributes });
+  });
+
+  it("are OpenInference's messages rather than the serialized call", () => {
+    const serialized = '{"lc":1,"type":"constructor","id":["langchain_core","messages","HumanMessage"]}';
+    const { input, rest } = map({
+      attributes: { "input.value": serialized, "llm.input_messages.0.message.content": "hi" },
+    });
+    expect(input).toEqual([{ content: "hi" }]);
+    expect(rest).toEqual({ "input.value": serialized });
   });
 
   it.each<[string, Said["events"], unknown, unknown]>([
@@ -181,7 +238,7 @@ describe("input and output", () => {
     expect(vercel).toMatchObject({ output: [{ toolName: "a" }], rest: { "ai.response.text": "" } });
     const name = "llm.output_messages.0.message.tool_calls.0.tool_call.function.name";
     const openInference = map({ attributes: { "output.value": "", "output.mime_type": "text/plain", [name]: "a" } });
-    expect(openInference.output).toEqual([{ message: { tool_calls: [{ tool_call: { function: { name: "a" } } }] } }]);
+    expect(openInference.output).toEqual([{ tool_calls: [{ function: { name: "a" } }] }]);
     expect(openInference.rest).toEqual({ "output.value": "", "output.mime_type": "text/plain" });
     expect(map({ attributes: { "input.value": "", "output.value": "" } })).toMatchObject({ input: "", output: "" });
   });

@@ -10,8 +10,12 @@ export type StringFormat = "text" | "json" | "guess";
 export interface Source {
   /** Attribute names by member. */
   readonly attributes?: Readonly<Record<string, string>>;
+  /** The member without which the source does not count. */
+  readonly main?: string;
   /** The start of names with an index, such as `gen_ai.prompt` of `gen_ai.prompt.0.role`: a list. */
   readonly indexed?: string;
+  /** Of an attribute with a list of events: only its choices, or all but these. */
+  readonly events?: "choices" | "others";
   /** `guess` if omitted. */
   readonly format?: StringFormat;
   /** The attribute with the media type: `json` for JSON, `text` for other types. */
@@ -47,6 +51,15 @@ export interface Convention {
   readonly usage?: UsageNames;
 }
 
+/** Mastra names inputs and outputs by the type of the span. */
+const mastraTypes = [
+  ...["agent_run", "model_generation", "model_step", "model_inference", "model_chunk", "llm_generation", "tool_call"],
+  ...["mcp_tool_call", "provider_tool_call", "client_tool_call", "processor_run", "workflow_run", "workflow_step"],
+  ...["workflow_conditional", "workflow_parallel", "workflow_loop", "workflow_sleep", "rag_ingestion", "rag_embedding"],
+  ...["rag_vector_operation", "scorer_run", "scorer_step", "memory_operation", "generic"],
+];
+const ofMastra = (part: string) => mastraTypes.map((type) => ({ attributes: { [part]: `mastra.${type}.${part}` } }));
+
 /** The conventions for `input`, `output` and usage, in order of precedence. */
 export const conventions: readonly Convention[] = [
   {
@@ -64,12 +77,17 @@ export const conventions: readonly Convention[] = [
     name: "OpenTelemetry, generative AI",
     origin: "https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/",
     input: [
-      { attributes: { system_instructions: "gen_ai.system_instructions", messages: "gen_ai.input.messages" } },
+      {
+        attributes: { system_instructions: "gen_ai.system_instructions", messages: "gen_ai.input.messages" },
+        main: "messages",
+      },
       { attributes: { arguments: "gen_ai.tool.call.arguments" } },
+      { attributes: { query: "gen_ai.retrieval.query.text" }, format: "text" },
     ],
     output: [
       { attributes: { messages: "gen_ai.output.messages" } },
       { attributes: { result: "gen_ai.tool.call.result" } },
+      { attributes: { documents: "gen_ai.retrieval.documents" } },
     ],
     usage: {
       inputTokens: ["gen_ai.usage.input_tokens"],
@@ -85,10 +103,12 @@ export const conventions: readonly Convention[] = [
   {
     name: "OpenInference",
     origin: "https://github.com/Arize-ai/openinference/blob/main/spec/semantic_conventions.md",
-    input: [{ attributes: { value: "input.value" }, mediaType: "input.mime_type" }, { indexed: "llm.input_messages" }],
+    input: [{ indexed: "llm.input_messages" }, { attributes: { value: "input.value" }, mediaType: "input.mime_type" }],
     output: [
-      { attributes: { value: "output.value" }, mediaType: "output.mime_type" },
       { indexed: "llm.output_messages" },
+      { attributes: { value: "output.value" }, mediaType: "output.mime_type" },
+      { indexed: "retrieval.documents" },
+      { indexed: "reranker.output_documents" },
     ],
     usage: {
       inputTokens: ["llm.token_count.prompt"],
@@ -101,6 +121,12 @@ export const conventions: readonly Convention[] = [
       cost: ["llm.cost.total"],
       costParts: ["llm.cost.prompt", "llm.cost.completion"],
     },
+  },
+  {
+    name: "Mastra",
+    origin: "https://mastra.ai/docs/observability, @mastra/otel-exporter",
+    input: ofMastra("input"),
+    output: ofMastra("output"),
   },
   {
     name: "OpenLLMetry, workflows and tools",
@@ -156,8 +182,63 @@ export const conventions: readonly Convention[] = [
       model: ["llm.response.model"],
       requestedModel: ["llm.request.model"],
       provider: ["gen_ai.system", "llm.vendor"],
-      cost: ["gen_ai.usage.cost", "gen_ai.usage.total_cost", "operation.cost"],
+      cost: ["gen_ai.usage.cost", "gen_ai.usage.total_cost", "gen_ai.cost.total_cost", "operation.cost"],
     },
+  },
+  {
+    name: "Pydantic AI and Logfire",
+    origin: "https://ai.pydantic.dev/logfire/#data-format, https://github.com/pydantic/logfire",
+    input: [
+      { attributes: { events: "events" }, events: "others" },
+      { attributes: { messages: "pydantic_ai.all_messages" } },
+      { attributes: { messages: "all_messages_events" } },
+      { attributes: { arguments: "tool_arguments" } },
+      { attributes: { request: "request_data" } },
+    ],
+    output: [
+      { attributes: { events: "events" }, events: "choices" },
+      { attributes: { result: "final_result" } },
+      { attributes: { response: "tool_response" } },
+      { attributes: { response: "response_data" } },
+    ],
+  },
+  {
+    name: "Google's ADK",
+    origin: "https://github.com/google/adk-python/blob/main/src/google/adk/telemetry/tracing.py",
+    input: [
+      { attributes: { request: "gcp.vertex.agent.llm_request" } },
+      { attributes: { args: "gcp.vertex.agent.tool_call_args" } },
+      { attributes: { data: "gcp.vertex.agent.data" } },
+    ],
+    output: [
+      { attributes: { response: "gcp.vertex.agent.llm_response" } },
+      { attributes: { response: "gcp.vertex.agent.tool_response" } },
+    ],
+  },
+  {
+    name: "MLflow",
+    origin: "https://github.com/mlflow/mlflow/blob/master/mlflow/tracing/constant.py",
+    input: [{ attributes: { inputs: "mlflow.spanInputs" }, format: "json" }],
+    output: [{ attributes: { outputs: "mlflow.spanOutputs" }, format: "json" }],
+    usage: {
+      tokenDetails: "mlflow.chat.tokenUsage",
+      costDetails: "mlflow.llm.cost",
+      model: ["mlflow.llm.model"],
+      provider: ["mlflow.llm.provider"],
+    },
+  },
+  {
+    name: "Braintrust",
+    origin: "https://www.braintrust.dev/docs/integrations/sdk-integrations/opentelemetry",
+    input: [
+      { attributes: { input: "braintrust.input_json" }, format: "json" },
+      { attributes: { input: "braintrust.input" } },
+    ],
+    output: [
+      { attributes: { output: "braintrust.output_json" }, format: "json" },
+      { attributes: { output: "braintrust.output" } },
+    ],
+    usage: { tokenDetails: "braintrust.metrics" },
   },
   {
     name: "Claude Code",
@@ -194,6 +275,8 @@ export const conventions: readonly Convention[] = [
 /** Counts of cached tokens that are not within the input: Claude Code tells Anthropic's own. */
 export const cacheCountsApart = ["cache_read_tokens", "cache_creation_tokens"] as const;
 
+export const choiceEvent = "gen_ai.choice";
+
 /** An event with the span's input or output, for spans without attributes of these. */
 export interface EventSource {
   readonly direction: "input" | "output";
@@ -214,7 +297,7 @@ export const eventSources: ReadonlyMap<string, EventSource> = new Map<string, Ev
   ["gen_ai.user.message", { direction: "input", role: "user" }],
   ["gen_ai.assistant.message", { direction: "input", role: "assistant" }],
   ["gen_ai.tool.message", { direction: "input", role: "tool" }],
-  ["gen_ai.choice", { direction: "output" }],
+  [choiceEvent, { direction: "output" }],
 ]);
 
 /** Carries the current convention's attributes in place of the span, https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-events/ */

@@ -33,15 +33,7 @@ const telling: Readonly<Record<string, SpanKind>> = {
 const valuesOf: Readonly<Record<AgentKind, readonly string[]>> = {
   model: [
     ...["llm", "model", "chat", "chat_model", "chat.completions", "completion", "text_completion", "text.completions"],
-    ...[
-      "generate_content",
-      "generation",
-      "model_generation",
-      "llm_generation",
-      "model_step",
-      "llm_request",
-      "response",
-    ],
+    ...["generate_content", "generation", "llm_generation", "model_inference", "llm_request", "response"],
     ...["responses", "embedding", "embeddings", "embedder", "image_generation", "speech", "transcription"],
     ...["ai.generatetext.dogenerate", "ai.streamtext.dostream", "ai.generateobject.dogenerate"],
     ...["ai.streamobject.dostream", "ai.embed.doembed", "ai.embedmany.doembed", "ai.rerank.dorerank"],
@@ -61,6 +53,8 @@ const valuesOf: Readonly<Record<AgentKind, readonly string[]>> = {
   chain: [
     ...["chain", "workflow", "workflow_run", "workflow_step", "invoke_workflow", "task", "flow", "prompt", "parser"],
     ...["ai.embed", "ai.embedmany", "ai.rerank", "plan", "processor_run"],
+    ...["agent_step", "model_step", "model_generation"],
+    ...["agent_step", "model_step", "model_generation"],
   ],
 };
 

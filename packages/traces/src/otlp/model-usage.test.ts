@@ -89,6 +89,21 @@ describe("the usage of a span", () => {
       { provider: "", model: "gpt-4o", tokens: tokens(40, 7, 30, 0, 2), cost: "0.35" },
     ],
     [
+      "MLflow, whose texts are JSON",
+      {
+        "mlflow.llm.model": '"gpt-4o"',
+        "mlflow.llm.provider": '"openai"',
+        "mlflow.chat.tokenUsage": '{"input_tokens":40,"output_tokens":7,"total_tokens":47}',
+        "mlflow.llm.cost": '{"input_cost":0.1,"output_cost":0.2,"total_cost":0.3}',
+      },
+      { provider: "openai", model: "gpt-4o", tokens: tokens(40, 7), cost: "0.3" },
+    ],
+    [
+      "Braintrust and LiteLLM",
+      { "braintrust.metrics": '{"prompt_tokens":40,"completion_tokens":7}', "gen_ai.cost.total_cost": 0.25 },
+      { tokens: tokens(40, 7), cost: "0.25" },
+    ],
+    [
       "Langfuse, in OpenAI's form",
       {
         "langfuse.observation.usage_details": {

@@ -155,7 +155,7 @@ function openAiTokens(details: Values): Tokens | undefined {
 function detailedCost(values: Values): string | undefined {
   const details = first(values, sources.costDetails, objectOf);
   if (!details) return undefined;
-  const total = decimalOf(details.get("total") ?? "");
+  const total = decimalOf(details.get("total") ?? details.get("total_cost") ?? "");
   return total ?? addDecimals([...details.values()].flatMap((json) => decimalOf(json) ?? []));
 }
 
@@ -178,8 +178,10 @@ function objectOf(json: string): Map<string, string> | undefined {
 
 function textOf(json: string): string | undefined {
   if (!json.startsWith('"')) return undefined;
-  const text: unknown = JSON.parse(json);
-  return typeof text === "string" && text.trim() !== "" ? storableText(text.trim(), maxNameLength) : undefined;
+  const given: string = JSON.parse(json);
+  // MLflow's texts are JSON themselves.
+  const text = given.replace(/^"(.*)"$/, "$1");
+  return text.trim() !== "" ? storableText(text.trim(), maxNameLength) : undefined;
 }
 
 /** A whole number, also in a string. */
