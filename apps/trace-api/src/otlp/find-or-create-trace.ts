@@ -37,6 +37,9 @@ type TraceOutcome =
   | { refusedBy: "agent_limit" | "trace_limit" | "byte_limit" }
   | { isDeleted: true };
 
+/** A request's look-up may be older than a trace that this process created since; it keeps the newest ones. */
+const maxRecent = 20_000;
+
 /** Attempts to find a trace while another request or instance is creating it. */
 const maxAttempts = 5;
 
@@ -57,6 +60,7 @@ export function createFindOrCreateTrace(deps: FindOrCreateTraceDeps): FindOrCrea
   const creators = { ...deps, createProvisional: oneByOne(deps, "create-unsettled-trace", createProvisionalTrace) };
   /** Traces in creation by this process, so its requests do not create the same trace twice. */
   const creating = new Map<string, Promise<unknown>>();
+  const recent = new Set<string>();
 
   /** Claims the agent of a root span whose trace exists; false where the plan does not allow it. */
   async function claimRootAgent({ sender, agents }: RequestState, agentId: string): Promise<boolean> {
@@ -73,7 +77,7 @@ export function createFindOrCreateTrace(deps: FindOrCreateTraceDeps): FindOrCrea
     const { otelTraceId, rootOrFirst } = group;
     const label = `${accountId} ${otelTraceId}`;
     for (let attempt = 1; ; attempt++) {
-      const isFound = attempt === 1 && found;
+      const isFound = attempt === 1 && found && (found.trace || !recent.has(label));
       const trace = isFound ? found.trace : (await findTraces({ accountId, otelTraceIds: [otelTraceId] }))[0];
       if (trace === "deleted") return { isDeleted: true };
       if (trace) {
@@ -89,7 +93,9 @@ export function createFindOrCreateTrace(deps: FindOrCreateTraceDeps): FindOrCrea
       const own = createTrace(creators, request, group);
       creating.set(label, own);
       try {
-        return await own;
+        const outcome = await own;
+        if ("stored" in outcome) remember(recent, label);
+        return outcome;
       } catch (error) {
         // Another instance created the trace meanwhile.
         if (!isTakenTrace(error)) throw error;
@@ -100,6 +106,15 @@ export function createFindOrCreateTrace(deps: FindOrCreateTraceDeps): FindOrCrea
       }
     }
   };
+}
+
+function remember(recent: Set<string>, label: string): void {
+  recent.add(label);
+  if (recent.size <= maxRecent) return;
+  for (const oldest of recent) {
+    recent.delete(oldest);
+    return;
+  }
 }
 
 interface Creators extends Pick<FindOrCreateTraceDeps, "uuid" | "createTrace"> {
