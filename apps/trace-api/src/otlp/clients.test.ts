@@ -455,7 +455,10 @@ describe.each([
         "ai.toolCall.id": "call_1",
       }),
     });
-    const generated = (changes: Partial<Step>) => expectedTrace("weather-service", step(`ai.${generate}`, changes));
+    const generated = (changes: Partial<Step> & { input: { prompt: string } }) => {
+      const trace = expectedTrace("weather-service", step(`ai.${generate}`, changes));
+      return { ...trace, name: changes.input.prompt };
+    };
     const user = (city: string) => ({ role: "user", content: [{ type: "text", text: ask(city) }] });
     const called = (city: string) => ({
       role: "assistant",

@@ -127,7 +127,7 @@ async function createTrace(
   { otelTraceId, rootOrFirst, labels }: TraceGroup,
 ): Promise<TraceOutcome> {
   const { sender, agents } = request;
-  const { agentId: ownAgent, name, startedAt } = rootOrFirst;
+  const { agentId: ownAgent, title: name, startedAt } = rootOrFirst;
   const standing = isRoot(rootOrFirst) ? (agents?.standingOf(ownAgent) ?? "open") : "known";
   if (standing === "refused") return { refusedBy: "agent_limit" };
   if (request.isMonthFull) return { refusedBy: "trace_limit" };

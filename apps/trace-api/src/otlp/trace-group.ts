@@ -130,7 +130,7 @@ export function traceUpdateOf(
   { rootOrFirst: span, failedRoot, labels }: TraceGroup,
   how: { alertId: string | null; keepsAgent: boolean },
 ): TraceUpdate {
-  const { agentId, name, startedAt, endedAt, resource, traceId } = span;
+  const { agentId, title: name, startedAt, endedAt, resource, traceId } = span;
   const update = { accountId, traceId: id, agentId, name, startedAt, labels: labelsJson(labels) };
   if (!isRoot(span)) return { ...update, agentId: how.keepsAgent ? null : agentId, root: null };
   const root = {

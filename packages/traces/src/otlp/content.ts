@@ -185,6 +185,51 @@ function contentOfEvent(said: readonly KeyValue[], { attribute, role }: EventSou
   return `{${members.join(",")}}`;
 }
 
+/** Longer inputs are not searched for a title. */
+const maxTitled = 65_536;
+const maxTitle = 200;
+const maxTitleDepth = 5;
+
+/** The first line of what the user says first in an input; undefined where nobody is known to say something. */
+export function titleOf(input: string | null): string | undefined {
+  if (input === null || input.length > maxTitled) return undefined;
+  const line = saidIn(JSON.parse(input), 0)?.trim().split("\n", 1)[0] ?? "";
+  return storableText(line.trim(), maxTitle) || undefined;
+}
+
+/** Members with messages, or with a text by itself. */
+const askedIn = ["messages", "contents", "input", "prompt", "question", "query"] as const;
+
+function saidIn(value: unknown, depth: number): string | undefined {
+  if (typeof value === "string") return value;
+  if (typeof value !== "object" || value === null || depth > maxTitleDepth) return undefined;
+  if (Array.isArray(value)) return firstOf(value, (each) => (isOfUser(each) ? textIn(each, depth + 1) : undefined));
+  return firstOf(askedIn, (name) => saidIn((value as Record<string, unknown>)[name], depth + 1));
+}
+
+/** LangChain writes messages as constructors of their classes. */
+function isOfUser(message: unknown): boolean {
+  const { role, type, id } = Object(message);
+  return role === "user" || type === "human" || (Array.isArray(id) && id.at(-1) === "HumanMessage");
+}
+
+/** The text of a message or of its first part with one. */
+function textIn(value: unknown, depth: number): string | undefined {
+  if (typeof value === "string") return value;
+  if (depth > maxTitleDepth) return undefined;
+  if (Array.isArray(value)) return firstOf(value, (part) => textIn(part, depth + 1));
+  const { content, parts, text, kwargs } = Object(value);
+  return firstOf([text, content, parts, kwargs], (each) => (each ? textIn(each, depth + 1) : undefined));
+}
+
+function firstOf<Each, Found>(list: readonly Each[], find: (each: Each) => Found | undefined): Found | undefined {
+  for (const each of list) {
+    const found = find(each);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
 /** A log record's input or output as JSON text, and the attributes and the body that are left. */
 export interface LogContent {
   input: string | null;

@@ -206,13 +206,13 @@ export const conventions: readonly Convention[] = [
     name: "Google's ADK",
     origin: "https://github.com/google/adk-python/blob/main/src/google/adk/telemetry/tracing.py",
     input: [
-      { attributes: { request: "gcp.vertex.agent.llm_request" } },
       { attributes: { args: "gcp.vertex.agent.tool_call_args" } },
+      { attributes: { request: "gcp.vertex.agent.llm_request" } },
       { attributes: { data: "gcp.vertex.agent.data" } },
     ],
     output: [
-      { attributes: { response: "gcp.vertex.agent.llm_response" } },
       { attributes: { response: "gcp.vertex.agent.tool_response" } },
+      { attributes: { response: "gcp.vertex.agent.llm_response" } },
     ],
   },
   {
@@ -305,6 +305,10 @@ export const detailsEvent = "gen_ai.client.inference.operation.details";
 
 /** The attributes of a root span for the agent, in order of precedence; without them `service.name` of its resource. */
 export const agentAttributes = ["gen_ai.agent.name", "gen_ai.agent.id", "agent.name"] as const;
+
+/** Names of root spans that do not tell the task: an operation of OpenTelemetry's conventions, or a framework's own. */
+export const genericName =
+  /^((invoke_agent|create_agent|invoke_workflow|chat|generate_content|text_completion)( .*)?|(run_)?agent|(.*[ _-])?agent run|litellm_request|claude_code\.interaction|agent workflow|agentexecutor|langgraph|runnablesequence|chatopenai|invocation|ai\.(generate|stream)\w+|crew\.kickoff)$/i;
 
 /** The agent of a resource without a name (OpenTelemetry, resource semantic conventions, "Service"). */
 export const unknownService = "unknown_service";

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { SpanKind } from "../statuses.js";
 import { jsonOfAttributes, storableText, textOfValue } from "./any-value.js";
-import { findContent, labelsOf, type SomeLabels, withLabelsOf } from "./content.js";
-import { agentAttributes, langfuseFailure, unknownService } from "./conventions.js";
+import { findContent, labelsOf, type SomeLabels, titleOf, withLabelsOf } from "./content.js";
+import { agentAttributes, genericName, langfuseFailure, unknownService } from "./conventions.js";
 import { kindOfAttributes } from "./kind.js";
 import { type ModelUsage, usageOfAttributes } from "./model-usage.js";
 import { type OtlpSpan, type Scope, type SpanEvent, type SpanLink, spanKinds, type TraceRequest } from "./read-json.js";
@@ -65,6 +65,8 @@ export interface MappedSpan {
   /** Null for a root span. */
   parentSpanId: string | null;
   name: string;
+  /** The trace's name, if this is its root span: a generic one gives way to the user's words. */
+  title: string;
   status: "ok" | "error";
   kind: SpanKind;
   /** As `YYYY-MM-DDTHH:MM:SS.ffffffZ`. */
@@ -200,11 +202,13 @@ function mapSpan(span: OtlpSpan, { service, labels, resource, scope }: ScopedSpa
   const otel = jsonOfOtel(span, spanId, content.events);
   const extra = Buffer.from(`{"attributes":${jsonOfAttributes(content.attributes)},"otel":${otel}}`);
   if (extra.length > maxAttributesBytes) return problems.extra;
+  const name = storableText(span.name, maxNameLength) || unknownName;
   return {
     traceId: hex(span.traceId),
     spanId,
     parentSpanId: isRoot ? null : hex(span.parentSpanId),
-    name: storableText(span.name, maxNameLength) || unknownName,
+    name,
+    title: (isRoot && genericName.test(name) && titleOf(content.input)) || name,
     status: isError ? "error" : "ok",
     kind: kindOfAttributes(span.attributes),
     startedAt: timeOfNanos(isUnset(span.startTimeUnixNano) ? end : span.startTimeUnixNano),
