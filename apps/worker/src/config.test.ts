@@ -17,15 +17,18 @@ describe("loadConfig", () => {
         limits: { perTrace: 5, perAccount: 100 },
       },
       eventRetentionMonths: undefined,
-      staleAfterMs: undefined,
+      staleAfterMs: 86_400_000,
+      rootAfterMs: 60_000,
       sweepIntervalMs: 15_000,
       webhookNetworks: { isEmpty: true, has: expect.any(Function) },
     });
   });
 
-  it("closes stale traces where a variable says after how long", () => {
+  it("closes stale traces after a day, and those without a root after a minute, unless variables say otherwise", () => {
     expect(loadConfig({ DATABASE_URL, TRACE_STALE_AFTER: "30m" }).staleAfterMs).toBe(1_800_000);
     expect(() => loadConfig({ DATABASE_URL, TRACE_STALE_AFTER: "91d" })).toThrow(/TRACE_STALE_AFTER must be a time/);
+    expect(loadConfig({ DATABASE_URL, OTEL_ROOT_AFTER: "5m" }).rootAfterMs).toBe(300_000);
+    expect(() => loadConfig({ DATABASE_URL, OTEL_ROOT_AFTER: "2d" })).toThrow(/OTEL_ROOT_AFTER must be a time/);
   });
 
   it("takes a limit of an account's mails", () => {

@@ -17,6 +17,7 @@ export type Config = ReturnType<typeof loadConfig>;
 const mailsPerTraceAnHour = 5;
 /** The longest that a mail waits whose job is lost. */
 const sweepIntervalMs = 15_000;
+const dayMs = 86_400_000;
 
 /** @throws ConfigError naming every missing or wrong variable */
 export function loadConfig(env: NodeJS.ProcessEnv) {
@@ -26,7 +27,8 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     ...mailVariables(env),
     DASHBOARD_URL: dashboardUrlVariable().default("http://localhost:4000"),
     ALERT_MAILS_PER_ACCOUNT_PER_HOUR: integerVariable({ min: 1, max: 10_000 }).default(100),
-    TRACE_STALE_AFTER: durationVariable({ min: "1s", max: "90d" }).optional(),
+    TRACE_STALE_AFTER: durationVariable({ min: "1s", max: "90d" }).default(dayMs),
+    OTEL_ROOT_AFTER: durationVariable({ min: "1s", max: "1d" }).default(60_000),
     WEBHOOK_ALLOW_PRIVATE: networksVariable(),
     EVENT_RETENTION_MONTHS: integerVariable({ min: 1, max: 1_200 }).optional(),
   });
@@ -45,6 +47,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     webhookNetworks: read.WEBHOOK_ALLOW_PRIVATE,
     eventRetentionMonths: read.EVENT_RETENTION_MONTHS,
     staleAfterMs: read.TRACE_STALE_AFTER,
+    rootAfterMs: read.OTEL_ROOT_AFTER,
     sweepIntervalMs,
   };
 }

@@ -29,8 +29,8 @@ interface AllDeps extends JobDeps {
   sweepIntervalMs: number;
   webhookNetworks: Networks;
   eventRetentionMonths: number | undefined;
-  /** Undefined: stale traces stay running. */
-  staleAfterMs: number | undefined;
+  staleAfterMs: number;
+  rootAfterMs: number;
 }
 
 /** Deliveries that a channel with each failure is owed at most. */
@@ -41,7 +41,7 @@ const hourMs = 60 * minuteMs;
 
 /** The table of the worker's jobs: one for each queue, and the periodic ones. The README says what each does. */
 export function createJobs(deps: AllDeps) {
-  const { staleAfterMs, sweepIntervalMs, pool } = deps;
+  const { sweepIntervalMs, pool } = deps;
   const { route, deliverer } = createRouting(deps);
   const queued = {
     traceFinalized: (server) => {
@@ -55,16 +55,13 @@ export function createJobs(deps: AllDeps) {
     { name: "deliver-events", everyMs: secondMs, run: deliverer.start },
     { name: "evaluate-rules", everyMs: 10 * secondMs, run: () => evaluate(deps, ruleSources.short) },
     { name: "evaluate-costs", everyMs: 5 * minuteMs, run: () => evaluate(deps, ruleSources.long) },
+    { name: "close-stale-traces", everyMs: staleTracesIntervalMs(deps), run: createCloseStaleTraces(deps) },
     { name: "settle-calls", everyMs: 10 * secondMs, run: createSettleCalls(deps) },
     { name: "purge-expired", everyMs: hourMs, run: createPurgeExpired(deps) },
     { name: "keep-events", everyMs: hourMs, run: createKeepEvents(deps) },
     { name: "store-days", everyMs: 10 * minuteMs, run: () => storeFinishedDays(deps) },
     { name: "store-blocks", everyMs: 10 * minuteMs, run: createStoreBlocks(deps) },
   ];
-  if (staleAfterMs !== undefined) {
-    const run = createCloseStaleTraces({ ...deps, staleAfterMs });
-    periodic.push({ name: "close-stale-traces", everyMs: staleTracesIntervalMs(staleAfterMs), run });
-  }
   // After a stop `drain` waits for the deliveries in hand.
   return { queued: Object.values(queued), periodic, drain: deliverer.drain };
 }

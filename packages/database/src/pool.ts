@@ -54,11 +54,7 @@ class ImpatientPool extends pg.Pool {
         this.checkOut((error, client) => (client ? resolve(client) : reject(error)));
       });
     }
-    // Only `query` of the pool passes a callback.
-    this.checkOut((error, client, done) => {
-      if (client) keepAfterRefusals(client);
-      callback(error, client, done);
-    });
+    this.checkOut(callback);
     return undefined;
   }
 
@@ -75,18 +71,6 @@ class ImpatientPool extends pg.Pool {
       });
     }
   }
-}
-
-/** Refusals of a single statement, after which its connection is as before: constraints, deadlocks, locks, moves. */
-const harmless = /^(23...|40...|55P03|WM001)$/;
-
-/** The pool closes the connection of each failed statement. A storm of refusals would become one of new connections. */
-function keepAfterRefusals(client: pg.PoolClient): void {
-  const release = client.release;
-  client.release = (failure) => {
-    const isKept = failure instanceof pg.DatabaseError && harmless.test(failure.code ?? "");
-    release(isKept ? undefined : failure);
-  };
 }
 
 const connectionTimeoutMessage = "Connection terminated due to connection timeout";

@@ -27,7 +27,7 @@ export const tableGrants = {
     worker: "SELECT (id, email, plan)",
     dashboard: write,
   },
-  agent: { trace_api: all, worker: "SELECT, DELETE", dashboard: "SELECT" },
+  agent: { trace_api: all, worker: "SELECT, INSERT, DELETE", dashboard: "SELECT" },
   alert: { trace_api: all, worker: all, dashboard: "SELECT, UPDATE, DELETE" },
   alert_rule: { worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, INSERT, DELETE" },
   alert_settings: { worker: all, dashboard: write },

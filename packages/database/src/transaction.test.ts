@@ -5,23 +5,6 @@ import { withTransaction } from "./transaction.js";
 
 const database = useDatabase();
 
-it.each([
-  ["a refused statement", "INSERT INTO account (id, email, plan) VALUES (NULL, 'a', 'free')", true],
-  ["another failure", "SELECT FROM missing", false],
-])("after %s the pool keeps the connection or not", async (_, failing, isKept) => {
-  const pool = createPool({
-    connectionString: database.url,
-    maxConnections: 1,
-    applicationName: "test",
-    statementTimeoutMs: 10_000,
-  });
-  const session = async () => (await pool.query("SELECT pg_backend_pid() AS pid")).rows[0].pid;
-  const before = await session();
-  await expect(pool.query(failing)).rejects.toThrow();
-  expect((await session()) === before).toBe(isKept);
-  await pool.end();
-});
-
 it("a transaction whose connection the server ends rejects, and the pool goes on with another", async () => {
   const pool = createPool({
     connectionString: database.url,

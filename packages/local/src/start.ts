@@ -163,8 +163,6 @@ async function openApps(
   if (isDemoWanted) {
     // Whoever runs the demo runs the installation.
     appEnv["OPERATORS"] ||= demoOperator;
-    // The demo's running trace ends like one whose agent was killed.
-    appEnv["TRACE_STALE_AFTER"] ??= "1d";
   }
   const { isWatchWanted, inspected } = options;
   const logFileOf = (name: string) => join(logFolder, `${name}.log`);

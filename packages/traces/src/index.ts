@@ -74,7 +74,7 @@ export {
   usageIntervals,
 } from "./model-calls/read-model-usage.query.js";
 export { rebuildUsage } from "./model-calls/rebuild-usage.js";
-export { listAccountsWithDueCalls, settleCalls } from "./model-calls/settle-calls.query.js";
+export { listAccountsWithDueCalls, settleCalls, uuidOf } from "./model-calls/settle-calls.query.js";
 export {
   type AgentFigures,
   type AgentTrace,

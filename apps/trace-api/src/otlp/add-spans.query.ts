@@ -226,7 +226,8 @@ const counted = sizedNames().filter((name) => name !== "parent_span_id");
 /** What a span counts in its account's month: no ids. Its trace's row holds the resource of a root span once more. */
 function bytesOfSpan(span: MappedSpan): number {
   const texts = counted.map((name) => fieldOf(name).otlp(span, ""));
-  return storedBytes(texts) + (span.parentSpanId === null ? span.resource.bytes : 0);
+  const isAnyRoot = span.parentSpanId === null || span.isLocalRoot;
+  return storedBytes(texts) + (isAnyRoot ? span.resource.bytes : 0);
 }
 
 async function insertSpans(

@@ -62,7 +62,7 @@ const extendRunSql = `
   WITH latest AS MATERIALIZED (
     SELECT max(ended_at) AS ended_at FROM span WHERE account_id = $1 AND trace_id = $2
   ), root AS MATERIALIZED (
-    SELECT root_span_id AS id FROM trace WHERE account_id = $1 AND id = $2
+    SELECT root_span_id AS id FROM trace WHERE account_id = $1 AND id = $2 AND is_root_local IS NOT TRUE
   ), extended AS (
     UPDATE trace t SET ended_at = latest.ended_at, written_at = now() FROM latest
     WHERE t.account_id = $1 AND t.id = $2 AND t.root_span_id IS NOT NULL AND t.ended_at < latest.ended_at

@@ -1,6 +1,7 @@
 import type { Batched } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import { type Batching, type NewTrace, oneByOne } from "@waymark/traces";
+import type { MappedSpan } from "@waymark/traces/otlp";
 import type pg from "pg";
 import { createAgentClaimer, withAgentLock } from "../agents/claim-agent.query.js";
 import type { AccountAgents, KnownAgents } from "../agents/known-agents.js";
@@ -37,9 +38,6 @@ type TraceOutcome =
   | { refusedBy: "agent_limit" | "trace_limit" | "byte_limit" }
   | { isDeleted: true };
 
-/** A request's look-up may be older than a trace that this process created since; it keeps the newest ones. */
-const maxRecent = 20_000;
-
 /** Attempts to find a trace while another request or instance is creating it. */
 const maxAttempts = 5;
 
@@ -60,7 +58,6 @@ export function createFindOrCreateTrace(deps: FindOrCreateTraceDeps): FindOrCrea
   const creators = { ...deps, createProvisional: oneByOne(deps, "create-unsettled-trace", createProvisionalTrace) };
   /** Traces in creation by this process, so its requests do not create the same trace twice. */
   const creating = new Map<string, Promise<unknown>>();
-  const recent = new Set<string>();
 
   /** Claims the agent of a root span whose trace exists; false where the plan does not allow it. */
   async function claimRootAgent({ sender, agents }: RequestState, agentId: string): Promise<boolean> {
@@ -77,11 +74,11 @@ export function createFindOrCreateTrace(deps: FindOrCreateTraceDeps): FindOrCrea
     const { otelTraceId, rootOrFirst } = group;
     const label = `${accountId} ${otelTraceId}`;
     for (let attempt = 1; ; attempt++) {
-      const isFound = attempt === 1 && found && (found.trace || !recent.has(label));
+      const isFound = attempt === 1 && found;
       const trace = isFound ? found.trace : (await findTraces({ accountId, otelTraceIds: [otelTraceId] }))[0];
       if (trace === "deleted") return { isDeleted: true };
       if (trace) {
-        const needsAgent = isRoot(rootOrFirst) && changesTrace(trace, rootOrFirst);
+        const needsAgent = claimsAgent(rootOrFirst, request.agents) && changesTrace(trace, rootOrFirst);
         const isAllowed = !needsAgent || (await claimRootAgent(request, rootOrFirst.agentId));
         return isAllowed ? { stored: trace } : { refusedBy: "agent_limit" };
       }
@@ -93,9 +90,7 @@ export function createFindOrCreateTrace(deps: FindOrCreateTraceDeps): FindOrCrea
       const own = createTrace(creators, request, group);
       creating.set(label, own);
       try {
-        const outcome = await own;
-        if ("stored" in outcome) remember(recent, label);
-        return outcome;
+        return await own;
       } catch (error) {
         // Another instance created the trace meanwhile.
         if (!isTakenTrace(error)) throw error;
@@ -108,13 +103,9 @@ export function createFindOrCreateTrace(deps: FindOrCreateTraceDeps): FindOrCrea
   };
 }
 
-function remember(recent: Set<string>, label: string): void {
-  recent.add(label);
-  if (recent.size <= maxRecent) return;
-  for (const oldest of recent) {
-    recent.delete(oldest);
-    return;
-  }
+/** Whether a span's agent counts. With a limit of agents a local root leaves it to a root span, which may name another. */
+function claimsAgent(span: MappedSpan, agents: AccountAgents | undefined): boolean {
+  return isRoot(span) || (span.isLocalRoot && agents === undefined);
 }
 
 interface Creators extends Pick<FindOrCreateTraceDeps, "uuid" | "createTrace"> {
@@ -128,7 +119,7 @@ async function createTrace(
 ): Promise<TraceOutcome> {
   const { sender, agents } = request;
   const { agentId: ownAgent, title: name, startedAt } = rootOrFirst;
-  const standing = isRoot(rootOrFirst) ? (agents?.standingOf(ownAgent) ?? "open") : "known";
+  const standing = claimsAgent(rootOrFirst, agents) ? (agents?.standingOf(ownAgent) ?? "open") : "known";
   if (standing === "refused") return { refusedBy: "agent_limit" };
   if (request.isMonthFull) return { refusedBy: "trace_limit" };
   const agentId = isRoot(rootOrFirst) || !agents ? ownAgent : agents.standInFor(ownAgent);
@@ -158,7 +149,8 @@ async function createTrace(
   if ("usedBytes" in result) request.usedBytes = Math.max(request.usedBytes ?? 0, result.usedBytes);
   if (result.outcome === "created") {
     if (standing === "open") agents?.add(ownAgent);
-    const isOfSpan = { rootSpanId: null, hasFailedRoot: false, labels: labels ?? { values: {}, origins: 0 } };
+    const noRoot = { rootSpanId: null, isRootLocal: false, hasFailedRoot: false, hasFailedLocalRoot: false };
+    const isOfSpan = { ...noRoot, labels: labels ?? { values: {}, origins: 0 } };
     return { stored: { id: input.traceId, agentId: created.agentId, name, startedAt, ...isOfSpan } };
   }
   if (result.outcome === "trace_limit") request.isMonthFull = true;

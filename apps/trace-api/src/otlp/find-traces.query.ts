@@ -22,7 +22,10 @@ export interface StoredTrace {
   /** As `YYYY-MM-DDTHH:MM:SS.ffffffZ`. */
   startedAt: string;
   rootSpanId: string | null;
+  /** Whether that span has a parent, in another process or nowhere. */
+  isRootLocal: boolean;
   hasFailedRoot: boolean;
+  hasFailedLocalRoot: boolean;
   labels: SpanLabels;
 }
 
@@ -36,7 +39,7 @@ export type FoundTrace = StoredTrace | "deleted" | undefined;
  */
 const findTracesSql = `
   SELECT q.number::int, t.id, t.agent_id, t.name, to_char(t.started_at, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, t.root_span_id,
-    t.has_failed_root, ${storedLabelsSql}, CASE WHEN t.id IS NULL THEN EXISTS (
+    t.is_root_local, t.has_failed_root, t.has_failed_local_root, ${storedLabelsSql}, CASE WHEN t.id IS NULL THEN EXISTS (
       SELECT FROM deleted_otel_trace d WHERE d.account_id = q.account_id AND d.otel_trace_id = q.otel_trace_id
     ) END AS is_deleted
   FROM unnest($1::uuid[], $2::bytea[]) WITH ORDINALITY AS q (account_id, otel_trace_id, number)
@@ -53,7 +56,9 @@ type FoundRow = Parameters<typeof storedLabels>[0] & {
   name: string;
   started_at: string;
   root_span_id: string | null;
+  is_root_local: boolean | null;
   has_failed_root: boolean | null;
+  has_failed_local_root: boolean | null;
   is_deleted: boolean | null;
 };
 
@@ -91,7 +96,7 @@ async function findTraces(pool: pg.Pool, requests: readonly OtlpTracesToFind[]):
 }
 
 function storedTrace(row: FoundRow & { id: string }): StoredTrace {
-  const { id, agent_id, name, started_at, root_span_id, has_failed_root } = row;
+  const { id, agent_id, name, started_at, root_span_id } = row;
   const labels = storedLabels(row);
   return {
     id,
@@ -99,7 +104,9 @@ function storedTrace(row: FoundRow & { id: string }): StoredTrace {
     name,
     startedAt: started_at,
     rootSpanId: root_span_id,
-    hasFailedRoot: has_failed_root === true,
+    isRootLocal: row.is_root_local === true,
+    hasFailedRoot: row.has_failed_root === true,
+    hasFailedLocalRoot: row.has_failed_local_root === true,
     labels,
   };
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { afterAll, describe, expect, it, jest } from "@jest/globals";
+import { afterAll, describe, expect, it } from "@jest/globals";
 import { type TestAccount, useApp } from "../app.fixture.js";
 import { type ServiceProcess, startService } from "../service.fixture.js";
 import { maxContextsPerTrace } from "./add-spans.query.js";
@@ -45,24 +45,6 @@ describe("what the spans of an OpenTelemetry request share", () => {
   const read = async (account: TestAccount) => [
     ...(await readTraces(account, (text, values) => test.pool.query(text, values))).values(),
   ];
-
-  it("of traces that another request creates meanwhile makes no statement fail", async () => {
-    const account = await test.makeAccount("pro");
-    const query = jest.spyOn(test.pool, "query");
-    const send = (first: number) =>
-      sendJson(
-        account,
-        requestOf(
-          resourceOf(0),
-          Array.from({ length: 900 }, (_, n) => spanOf({ trace: first + n })),
-        ),
-      ).expect(200);
-    await Promise.all([send(5_000), send(5_000), send(5_300), send(5_600)]);
-    const results = await Promise.allSettled(query.mock.results.map(({ value }) => value as unknown));
-    query.mockRestore();
-    expect(results.filter(({ status }) => status === "rejected")).toEqual([]);
-    expect(await read(account)).toHaveLength(1_500);
-  });
 
   it("is stored once for a trace, and the table of spans grows by less than what was sent", async () => {
     const account = await test.makeAccount("pro");

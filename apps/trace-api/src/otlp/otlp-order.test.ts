@@ -10,6 +10,8 @@ interface Step {
   name: string;
   service: string;
   isError: boolean;
+  /** Whether its flags say that its parent is another process's. */
+  isRemote?: boolean;
 }
 
 const step: fc.Arbitrary<Step> = fc.record({
@@ -18,6 +20,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   name: fc.constantFrom("plan", "call", "é", "\u{1f600}", "\uffee"),
   service: fc.constantFrom("shop", "bank"),
   isError: fc.boolean(),
+  isRemote: fc.boolean(),
 });
 
 /** A trace, and the requests of each of its spans. */
@@ -31,12 +34,13 @@ const scenario = fc.record({
 const startNanos = 1_780_315_200_000_000_000n;
 
 function spansOf(trace: string, steps: readonly Step[], roots: number) {
-  return steps.map(({ parent, startMs, name, service, isError }, n) => {
+  return steps.map(({ parent, startMs, name, service, isError, isRemote }, n) => {
     const start = startNanos + BigInt(startMs) * 1_000_000n;
     const span = {
       traceId: trace,
       spanId: (n + 1).toString(16).padStart(16, "0"),
       ...(n >= roots && { parentSpanId: ((parent % 9) + 1).toString(16).padStart(16, "0") }),
+      flags: isRemote ? 0x301 : 0x101,
       name,
       startTimeUnixNano: String(start),
       endTimeUnixNano: String(start + BigInt(n + 1) * 1_000n),
@@ -81,10 +85,10 @@ describe("the spans of a trace", () => {
         );
         expect(await read(split)).toEqual(await read(whole));
         expect(await count("trace_usage", split)).toBe(1);
-        const rootSteps = steps.slice(0, roots);
+        const rootSteps = steps.filter(({ isRemote }, n) => n < roots || isRemote);
         const alerts = rootSteps.some(({ isError }) => isError) ? 1 : 0;
         expect([await count("alert", split), await count("alert", whole)]).toEqual([alerts, alerts]);
-        if (rootSteps.length === 1) expect(await count("agent", split)).toBe(1);
+        if (rootSteps.length === 1 && roots === 1) expect(await count("agent", split)).toBe(1);
       }),
       randomRuns(12),
     );

@@ -139,7 +139,8 @@ function createGroupStore(deps: StoreSpansDeps) {
       const isErrorNew = await deps.completeSpans(stored);
       if (isErrorNew || group.spans.some(({ status }) => status === "error")) await deps.clearFailure(stored);
       if (!changesStored(trace.stored, group)) return;
-      const alertId = canAlert(sender.plan, group.failedRoot?.status) ? deps.uuid() : null;
+      const hasFailed = group.failedRoot !== undefined || group.hasFailedLocalRoot;
+      const alertId = hasFailed && canAlert(sender.plan, "error") ? deps.uuid() : null;
       const keepsAgent = request.agents !== undefined;
       const isAlertNew = await updateTrace(traceUpdateOf(accountId, trace.stored, group, { alertId, keepsAgent }));
       if (isAlertNew && alertId !== null) deps.alerts.add({ accountId, alertId });

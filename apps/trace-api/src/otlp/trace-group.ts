@@ -9,10 +9,11 @@ export interface TraceGroup {
   /** OpenTelemetry's id, in hexadecimal. */
   otelTraceId: string;
   spans: MappedSpan[];
-  /** The root span, or without one the first span; see {@link precedes}. */
+  /** The root span, without one the first local root, or the first span; see {@link precedes}. */
   rootOrFirst: MappedSpan;
   /** A root span that failed. */
   failedRoot: MappedSpan | undefined;
+  hasFailedLocalRoot: boolean;
   labels: SpanLabels | null;
 }
 
@@ -22,11 +23,14 @@ export function groupByTrace(spans: readonly MappedSpan[]): TraceGroup[] {
   for (const span of spans) {
     const group = groups.get(span.traceId);
     const failedRoot = isRoot(span) && span.status === "error" ? span : undefined;
+    const hasFailedLocalRoot = span.isLocalRoot && span.status === "error";
     const labels = spanLabels(span.labels, isRoot(span));
-    if (!group)
-      groups.set(span.traceId, { otelTraceId: span.traceId, spans: [span], rootOrFirst: span, failedRoot, labels });
-    else {
+    if (!group) {
+      const ofGroup = { rootOrFirst: span, failedRoot, hasFailedLocalRoot, labels };
+      groups.set(span.traceId, { otelTraceId: span.traceId, spans: [span], ...ofGroup });
+    } else {
       group.failedRoot ??= failedRoot;
+      group.hasFailedLocalRoot ||= hasFailedLocalRoot;
       group.labels = mergeLabels(group.labels, labels);
       group.spans.push(span);
       if (precedes(span, group.rootOrFirst)) group.rootOrFirst = span;
@@ -83,29 +87,35 @@ export function isRoot(span: MappedSpan): boolean {
   return span.parentSpanId === null;
 }
 
+/** Root spans describe their trace rather than local roots, and these rather than other spans. */
+function rankOf(span: MappedSpan): number {
+  if (isRoot(span)) return 2;
+  return span.isLocalRoot ? 1 : 0;
+}
+
 /**
- * Whether a span describes its trace rather than another span. Root spans come first, in the order of start and id. The
- * other spans go by start, name and agent. `update-trace.query.ts` uses the same order.
+ * Whether a span describes its trace rather than another span of at most its rank. Roots go by start and id, other spans
+ * by start, name and agent. `update-trace.query.ts` uses the same order.
  */
 function precedes(a: MappedSpan, b: MappedSpan): boolean {
-  if (isRoot(a) !== isRoot(b)) return isRoot(a);
+  if (rankOf(a) !== rankOf(b)) return rankOf(a) > rankOf(b);
   if (a.startedAt !== b.startedAt) return a.startedAt < b.startedAt;
-  if (isRoot(a)) return a.spanId < b.spanId;
+  if (rankOf(a) > 0) return a.spanId < b.spanId;
   return isBefore([a.name, a.agentId], [b.name, b.agentId]);
 }
 
 /** Whether a span precedes the one that describes the stored trace. The update checks this again under its lock. */
 export function changesTrace(stored: StoredTrace, span: MappedSpan): boolean {
-  if (!isRoot(span)) {
-    if (stored.rootSpanId !== null) return false;
+  const storedRank = stored.rootSpanId === null ? 0 : stored.isRootLocal ? 1 : 2;
+  if (rankOf(span) !== storedRank) return rankOf(span) > storedRank;
+  if (stored.rootSpanId === null)
     return isBefore([span.startedAt, span.name, span.agentId], [stored.startedAt, stored.name, stored.agentId]);
-  }
-  if (stored.rootSpanId === null) return true;
   return isBefore([span.startedAt, spanUuid(stored.id, span.spanId)], [stored.startedAt, stored.rootSpanId]);
 }
 
-/** Whether a root span of the group is the first failed one of its trace. The update checks this again under its lock. */
-export function failsTrace(stored: StoredTrace, { failedRoot }: TraceGroup): boolean {
+/** Whether a root of the group is the first failed one of its trace and kind. The update checks this again under its lock. */
+export function failsTrace(stored: StoredTrace, { failedRoot, hasFailedLocalRoot }: TraceGroup): boolean {
+  if (hasFailedLocalRoot && !stored.hasFailedLocalRoot) return true;
   return (
     failedRoot !== undefined && !stored.hasFailedRoot && spanUuid(stored.id, failedRoot.spanId) !== stored.rootSpanId
   );
@@ -122,20 +132,23 @@ function isBefore(a: readonly string[], b: readonly string[]): boolean {
 
 /**
  * Makes the update of a trace from its root span, or from its first span until the root arrives.
- * @param how with the id of the alert, if one is allowed, and whether a span that is no root leaves the agent unchanged
+ * @param how with the id of the alert, if one is allowed, and whether a span with a parent leaves the agent unchanged
  */
 export function traceUpdateOf(
   accountId: string,
   { id }: StoredTrace,
-  { rootOrFirst: span, failedRoot, labels }: TraceGroup,
+  { rootOrFirst: span, failedRoot, hasFailedLocalRoot, labels }: TraceGroup,
   how: { alertId: string | null; keepsAgent: boolean },
 ): TraceUpdate {
   const { agentId, title: name, startedAt, endedAt, resource, traceId } = span;
-  const update = { accountId, traceId: id, agentId, name, startedAt, labels: labelsJson(labels) };
-  if (!isRoot(span)) return { ...update, agentId: how.keepsAgent ? null : agentId, root: null };
+  const ownAgent = how.keepsAgent && !isRoot(span) ? null : agentId;
+  const update = { accountId, traceId: id, agentId: ownAgent, name, startedAt, labels: labelsJson(labels) };
+  if (rankOf(span) === 0) return { ...update, root: null };
   const root = {
     spanId: spanUuid(id, span.spanId),
+    isLocal: span.isLocalRoot,
     failedSpanId: failedRoot ? spanUuid(id, failedRoot.spanId) : null,
+    hasFailedLocal: hasFailedLocalRoot,
     endedAt,
     metadata: `{"otel_trace_id":"${traceId}","resource":${resource.json}}`,
     alertId: how.alertId,

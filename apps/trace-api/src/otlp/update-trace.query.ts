@@ -1,4 +1,4 @@
-import { insertAlertsSql, returnAlertIdSql, setAlertIdSql } from "@waymark/alerts";
+import { insertAlertsSql, setAlertIdSql } from "@waymark/alerts";
 import { rowIsLocked } from "@waymark/database";
 import {
   type Batching,
@@ -14,7 +14,7 @@ import { noteChangeSql } from "../model-calls/model-call.js";
 import { addressOf, changeTraces } from "../traces/finalize-trace.query.js";
 import { mergedLabelsSql } from "./find-traces.query.js";
 
-/** The first root span sets all fields of its trace. Until one arrives, another span sets name, agent and start. */
+/** The first root span sets all fields of its trace, a local root until one arrives. Before, another span sets name, agent and start. */
 export interface TraceUpdate {
   accountId: string;
   traceId: string;
@@ -24,14 +24,16 @@ export interface TraceUpdate {
   startedAt: string;
   /** JSON for `mergedLabelsSql`; null without any. */
   labels: string | null;
-  /** Null for a span that is no root. */
+  /** Null for a span that is no root of either kind. */
   root: RootUpdate | null;
 }
 
 interface RootUpdate {
   spanId: string;
+  isLocal: boolean;
   /** A failed root span of the trace: this one or another; null if none. */
   failedSpanId: string | null;
+  hasFailedLocal: boolean;
   endedAt: string | null;
   /** A JSON object as text. */
   metadata: string;
@@ -46,37 +48,48 @@ const columns: Columns<TraceUpdate> = {
   name: { type: "text", of: ({ name }) => name },
   started_at: { type: "timestamptz", of: ({ startedAt }) => startedAt },
   root_span_id: { type: "uuid", of: ({ root }) => root?.spanId },
+  is_root_local: { type: "boolean", of: ({ root }) => root?.isLocal },
   failed_root_id: { type: "uuid", of: ({ root }) => root?.failedSpanId },
+  has_failed_local: { type: "boolean", of: ({ root }) => root?.hasFailedLocal },
   ended_at: { type: "timestamptz", of: ({ root }) => root?.endedAt },
   metadata: { type: "json", of: ({ root }) => root?.metadata },
-  alert_id: { type: "uuid", of: ({ root }) => root?.alertId },
+  new_alert_id: { type: "uuid", of: ({ root }) => root?.alertId },
   labels: { type: "json", of: ({ labels }) => labels },
 };
 
 const labelColumns = [...labelNames, "label_origins"];
 
 /** Set by the span that describes the trace. */
-const described = ["agent_id", "name", "started_at", "metadata", "root_span_id"];
+const described = ["agent_id", "name", "started_at", "metadata", "root_span_id", "is_root_local"];
+
+const listSql = (table: string) => labelColumns.map((name) => `${table}.${name}`).join(", ");
 
 /**
- * Updates traces from their spans, so the result does not depend on the order of arrival: the root span with the
- * smallest start and id describes the trace; before a root arrives, the span with the smallest start, name and agent. Labels
- * join by `mergedLabelsSql`. A trace is a success until a root failed: the first one to arrive sets `error`, once. A repeated span changes nothing. The statement inserts the alerts of failed roots by the rule of a finalization. It locks the rows first,
- * and `skip` reports rows in another transaction's hands. Two probes of `trace_pkey` each.
+ * Updates traces from their spans, so the result does not depend on the order of arrival. The root span with the smallest
+ * start and id describes the trace; before one arrives, the local root with these; before, the span with the smallest start,
+ * name and agent. Labels join by `mergedLabelsSql`. A trace is a success until a root failed, of local roots unless a root
+ * span is there: the first of its kind to arrive sets `error`. The first of either kind inserts an alert, even if a root span
+ * has said otherwise: orders of arrival send as many mails. A repeated span changes nothing. The statement locks the rows first, and `skip` reports rows in another transaction's hands. Two probes of
+ * `trace_pkey` each.
  */
 const updateTracesSql = (onLock: OnLock) => `
   WITH changes AS MATERIALIZED (
     SELECT * FROM ${unnestSql(1, columns)}
   ), locked AS MATERIALIZED (
-    SELECT t.account_id, t.id, leads, t.has_failed_root, t.has_failed_root IS NOT TRUE AND c.failed_root_id IS NOT NULL
-      AND (leads OR c.failed_root_id <> t.root_span_id) AS fails, ${labelColumns.map((name) => `m.${name}`).join(", ")},
-      (${labelColumns.map((name) => `m.${name}`).join(", ")}) IS DISTINCT FROM (${labelColumns.map((name) => `t.${name}`).join(", ")}) AS relabels
+    SELECT t.account_id, t.id, leads, t.has_failed_root, t.has_failed_local_root,
+      CASE WHEN leads AND c.root_span_id IS NOT NULL THEN c.is_root_local ELSE t.is_root_local IS TRUE END AS ends_local,
+      t.has_failed_root IS NOT TRUE AND c.failed_root_id IS NOT NULL
+        AND (leads OR c.failed_root_id <> t.root_span_id) AS fails,
+      t.has_failed_local_root IS NOT TRUE AND c.has_failed_local IS TRUE AS fails_locally,
+      ${listSql("m")}, (${listSql("m")}) IS DISTINCT FROM (${listSql("t")}) AS relabels
     FROM changes c JOIN trace t ON t.account_id = c.account_id AND t.id = c.id
     CROSS JOIN LATERAL (
       SELECT CASE
         WHEN c.root_span_id IS NULL
           THEN t.root_span_id IS NULL AND (c.started_at, c.name, COALESCE(c.agent_id, t.agent_id)) < (t.started_at, t.name, t.agent_id)
-        ELSE t.root_span_id IS NULL OR (c.started_at, c.root_span_id) < (t.started_at, t.root_span_id)
+        WHEN t.root_span_id IS NULL THEN true
+        WHEN c.is_root_local <> (t.is_root_local IS TRUE) THEN t.is_root_local IS TRUE
+        ELSE (c.started_at, c.root_span_id) < (t.started_at, t.root_span_id)
       END AS leads
     ) AS l
     CROSS JOIN LATERAL (
@@ -84,27 +97,38 @@ const updateTracesSql = (onLock: OnLock) => `
     ) AS m
     FOR NO KEY UPDATE OF t ${skipLockedSql(onLock)}
   ), decided AS MATERIALIZED (
-    SELECT c.*, leads, fails, ${labelColumns.map((name) => `locked.${name}`).join(", ")}, CASE WHEN fails THEN 'error'
-      WHEN leads AND c.root_span_id IS NOT NULL AND has_failed_root IS NOT TRUE THEN 'success' END AS status
-    FROM changes c JOIN locked USING (account_id, id) WHERE leads OR fails OR relabels
+    SELECT c.*, leads, fails, fails_locally, ${listSql("locked")}, CASE
+        WHEN is_error THEN 'error'
+        WHEN leads AND c.root_span_id IS NOT NULL AND has_failed_root IS NOT TRUE
+          AND NOT (ends_local AND has_failed_local_root IS TRUE) THEN 'success'
+      END AS status, CASE WHEN is_error AND is_first THEN new_alert_id END AS alert_id,
+      CASE WHEN NOT is_error AND fails_locally AND is_first THEN new_alert_id END AS other_alert_id
+    FROM changes c JOIN locked USING (account_id, id)
+    CROSS JOIN LATERAL (
+      SELECT fails OR fails_locally AND ends_local AS is_error,
+        has_failed_root IS NOT TRUE AND has_failed_local_root IS NOT TRUE AS is_first
+    ) AS e
+    WHERE leads OR fails OR fails_locally OR relabels
   ), updated AS (
     UPDATE trace t SET
       ${described.map((name) => `${name} = COALESCE(CASE WHEN c.leads THEN c.${name} END, t.${name})`).join(",\n      ")},
       ${labelColumns.map((name) => `${name} = c.${name}`).join(", ")},
       written_at = now(),
       has_failed_root = CASE WHEN c.fails THEN true ELSE t.has_failed_root END,
+      has_failed_local_root = CASE WHEN c.fails_locally THEN true ELSE t.has_failed_local_root END,
       status = COALESCE(c.status, t.status),
       ${setStatusChangeSql},
       ended_at = CASE WHEN c.leads AND c.root_span_id IS NOT NULL THEN c.ended_at ELSE t.ended_at END,
       ${setAlertIdSql}
     FROM decided c WHERE t.account_id = c.account_id AND t.id = c.id
-    RETURNING ${returnAlertIdSql}
+    RETURNING t.account_id, t.id, 'error' AS status, COALESCE(c.other_alert_id, t.alert_id) AS alert_id,
+      COALESCE(c.other_alert_id, c.alert_id) = COALESCE(c.other_alert_id, t.alert_id) AS gets_alert
   ), noted AS (${noteChangeSql("updated", "id")}
   ), ${insertAlertsSql("updated")}
   SELECT c.account_id, c.id, a.id IS NOT NULL AS is_alert_new,
     locked.id IS NULL AND EXISTS (SELECT FROM trace t WHERE t.account_id = c.account_id AND t.id = c.id) AS is_locked
   FROM changes c LEFT JOIN locked USING (account_id, id)
-  LEFT JOIN new_alerts a ON a.account_id = c.account_id AND a.id = c.alert_id`;
+  LEFT JOIN new_alerts a ON a.account_id = c.account_id AND a.id = c.new_alert_id`;
 
 const statements = onLockStatements("update-otlp-traces", updateTracesSql);
 

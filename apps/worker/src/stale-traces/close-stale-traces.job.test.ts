@@ -26,7 +26,7 @@ function setUp({
       queued.push(...alerts);
     },
   };
-  const close = createCloseStaleTraces({ pool, queue, log, staleAfterMs, isStopping });
+  const close = createCloseStaleTraces({ pool, queue, log, staleAfterMs, rootAfterMs: 60_000, isStopping });
   return { close, queued, lines };
 }
 
@@ -151,7 +151,7 @@ describe("closing stale traces", () => {
     const trace = await makeRunningTrace(database.pool, { quietSeconds: 9_000 });
     await makeMoreAlerts(database.pool, { ...trace, count: 10 });
     const { close, queued } = setUp();
-    expect(await close()).toEqual({ closed: 1, alerts: 0 });
+    expect(await close()).toEqual({ closed: 1, settled: 0, alerts: 0 });
     const { rows } = await database.pool.query("SELECT failures FROM alert WHERE trace_id = $1 ORDER BY id", [
       trace.traceId,
     ]);
@@ -171,7 +171,7 @@ describe("closing stale traces", () => {
         throw new QueueUnavailableError("down");
       },
     });
-    expect(await close()).toEqual({ closed: 2, alerts: 2 });
+    expect(await close()).toEqual({ closed: 2, settled: 0, alerts: 2 });
     expect(lines.map(({ level, msg }) => [level, msg])).toEqual([[30, "stale traces closed"]]);
     expect(queued).toEqual([]);
     for (const trace of traces) expect(await alertsOf(trace)).toHaveLength(1);
@@ -315,9 +315,9 @@ describe("closing many stale traces", () => {
     );
     let pages = 0;
     const { close: closeSome } = setUp({ pool, isStopping: () => pages++ >= 3 });
-    expect(await closeSome()).toEqual({ closed: 1_499, alerts: 0 });
+    expect(await closeSome()).toEqual({ closed: 1_499, settled: 0, alerts: 0 });
     const { close } = setUp({ pool });
-    expect(await close()).toEqual({ closed: 8_501, alerts: 0 });
+    expect(await close()).toEqual({ closed: 8_501, settled: 0, alerts: 0 });
     const { rows } = await pool.query(
       "SELECT status, count(*) FROM trace WHERE account_id = $1 GROUP BY status ORDER BY status",
       [accountId],
@@ -336,7 +336,8 @@ describe("how often the worker looks for stale traces", () => {
     [4_400, 1_100],
     [240_000, 60_000],
     [7_776_000_000, 60_000],
-  ])("for traces that are stale after %i ms is every %i ms", (afterMs, everyMs) => {
-    expect(staleTracesIntervalMs(afterMs)).toBe(everyMs);
+  ])("for traces that are stale after %i ms is every %i ms", (staleAfterMs, everyMs) => {
+    expect(staleTracesIntervalMs({ staleAfterMs, rootAfterMs: 86_400_000 })).toBe(everyMs);
+    expect(staleTracesIntervalMs({ staleAfterMs: 86_400_000, rootAfterMs: staleAfterMs })).toBe(everyMs);
   });
 });

@@ -2,39 +2,64 @@ import type { AlertKey } from "@waymark/alerts";
 import { createUuidV7 } from "@waymark/database";
 import { QueueUnavailableError } from "@waymark/service/queue";
 import type { JobDeps } from "../job-deps.js";
-import { closeStaleTraces, findQuietTraces, firstKey, type TraceKey } from "./close-stale-traces.query.js";
+import {
+  type Changed,
+  closeStaleTraces,
+  findQuietTraces,
+  firstKey,
+  readLastWrites,
+  type TraceKey,
+} from "./close-stale-traces.query.js";
+import { settleLocalRoots } from "./settle-local-roots.query.js";
 
 interface StaleTracesDeps extends Omit<JobDeps, "now"> {
   queue: { add(alerts: readonly AlertKey[]): Promise<void> };
   staleAfterMs: number;
+  /** The silence after which an OpenTelemetry trace without a root ends by its local root. */
+  rootAfterMs: number;
 }
 
-/** A stale trace closes at most a quarter of its time late, or a minute if this is shorter; a second at least. */
-export function staleTracesIntervalMs(staleAfterMs: number): number {
-  return Math.min(Math.max(staleAfterMs / 4, 1_000), 60_000);
+/** A silent trace ends at most a quarter of its time late, or a minute if this is shorter; a second at least. */
+export function staleTracesIntervalMs(silences: Pick<StaleTracesDeps, "staleAfterMs" | "rootAfterMs">): number {
+  return Math.min(Math.max(Math.min(silences.staleAfterMs, silences.rootAfterMs) / 4, 1_000), 60_000);
 }
 
-/** Sets running traces without a write for so long to `timeout` and queues their alerts. Several workers may do so at once. */
-export function createCloseStaleTraces(deps: StaleTracesDeps): () => Promise<{ closed: number; alerts: number }> {
-  const { pool, log, staleAfterMs, isStopping } = deps;
-  const uuid = createUuidV7();
+/**
+ * Ends running traces without a write for so long: by their local root, or as `timeout`. Queues their alerts. Several workers
+ * may do so at once.
+ */
+export function createCloseStaleTraces(
+  deps: StaleTracesDeps,
+): () => Promise<{ closed: number; settled: number; alerts: number }> {
+  const { pool, log, isStopping } = deps;
+  const silences = { staleAfterMs: deps.staleAfterMs, rootAfterMs: deps.rootAfterMs, uuid: createUuidV7() };
+
+  async function endTraces(quiet: readonly TraceKey[]): Promise<{ settled: Changed; closed: Changed }> {
+    const written = await readLastWrites(pool, { traces: quiet, ...silences });
+    const settled = await settleLocalRoots(pool, { traces: written.filter(({ lacksRoot }) => lacksRoot), ...silences });
+    const others = [...written.filter(({ lacksRoot }) => !lacksRoot), ...settled.left];
+    return { settled, closed: await closeStaleTraces(pool, { traces: others, ...silences }) };
+  }
+
   return async () => {
-    const total = { closed: 0, alerts: 0 };
+    const total = { closed: 0, settled: 0, alerts: 0 };
     let after: TraceKey | undefined = firstKey;
     let isQueueUp = true;
     try {
       while (after && !isStopping()) {
-        const page: Awaited<ReturnType<typeof findQuietTraces>> = await findQuietTraces(pool, { after, staleAfterMs });
+        const page: Awaited<ReturnType<typeof findQuietTraces>> = await findQuietTraces(pool, { after, ...silences });
         const { traces } = page;
         after = page.end;
         if (traces.length === 0) continue;
-        const { closed, alerts } = await closeStaleTraces(pool, { traces, staleAfterMs, uuid });
-        total.closed += closed;
+        const { settled, closed } = await endTraces(traces);
+        const alerts = [...settled.alerts, ...closed.alerts];
+        total.settled += settled.closed;
+        total.closed += closed.closed;
         total.alerts += alerts.length;
         if (isQueueUp) isQueueUp = await tryToQueue(deps, alerts);
       }
     } finally {
-      if (total.closed > 0) log.info(total, "stale traces closed");
+      if (total.closed + total.settled > 0) log.info(total, "stale traces closed");
     }
     return total;
   };

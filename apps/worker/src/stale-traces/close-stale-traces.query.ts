@@ -13,22 +13,47 @@ const pageRows = 500;
 
 export const firstKey: TraceKey = { accountId: smallestUuid, traceId: smallestUuid };
 
-/** A page of the running traces along `trace_running_idx`, and for each whether its own row was last written $3 ms ago. */
+/** Nobody is told of a trace that was silent for longer than this beyond its time: a limit that is new covers old traces. */
+const toldWithinDays = 7;
+
+/** An OpenTelemetry trace without any root. */
+const isRootlessSql = "otel_trace_id IS NOT NULL AND root_span_id IS NULL";
+
+/** Traces as they were last written. */
+export interface WrittenTrace extends TraceKey {
+  writtenAt: string;
+  lastWrite: string;
+  /** Whether it has no root and was silent for so long that a local root ends it. */
+  lacksRoot: boolean;
+}
+
+interface Silences {
+  staleAfterMs: number;
+  rootAfterMs: number;
+}
+
+/** The traces that a statement ended, and their new alerts. */
+export interface Changed {
+  closed: number;
+  alerts: AlertKey[];
+}
+
+/** A page of the running traces along `trace_running_idx`, and for each whether its own row was last written $3 ms ago, $5 without a root. */
 const findQuietTracesSql = `
-  SELECT account_id, id, written_at < now() - $3 * interval '1 millisecond'
+  SELECT account_id, id, written_at < now() - (CASE WHEN ${isRootlessSql} THEN LEAST($3, $5) ELSE $3 END)::bigint * interval '1 millisecond'
   FROM trace WHERE status = 'running' AND (account_id, id) > ($1::uuid, $2::uuid)
   ORDER BY account_id, id LIMIT $4`;
 
-/** Finds running traces with an own row older than `staleAfterMs`; their spans may be younger. */
+/** Finds running traces with an own row older than the silence they may have; their spans may be younger. */
 export async function findQuietTraces(
   pool: pg.Pool,
-  { after, staleAfterMs }: { after: TraceKey; staleAfterMs: number },
+  { after, staleAfterMs, rootAfterMs }: { after: TraceKey } & Silences,
 ): Promise<{ traces: TraceKey[]; end: TraceKey | undefined }> {
   // Unnamed, so planned each time: a plan kept from when the table was empty would read all of it.
   const { rows } = await pool.query<[string, string, boolean]>({
     text: findQuietTracesSql,
     rowMode: "array",
-    values: [after.accountId, after.traceId, staleAfterMs, pageRows],
+    values: [after.accountId, after.traceId, staleAfterMs, pageRows, rootAfterMs],
   });
   const keyOf = ([accountId, traceId]: [string, string, boolean]): TraceKey => ({ accountId, traceId });
   const last = rows.length === pageRows ? rows.at(-1) : undefined;
@@ -37,19 +62,44 @@ export async function findQuietTraces(
 
 /**
  * The last write of running traces, their own or a span's, and their own. Probes `span_pkey` for the newest span; if it is
- * older than $3 ms, reads the trace's range of the index, since an older span may have been changed.
+ * older than the trace's silence, reads the trace's range of the index, since an older span may have been changed.
  */
 const readLastWritesSql = `
-  SELECT t.account_id, t.id, t.written_at::text, GREATEST(t.written_at, CASE
-      WHEN newest.written_at >= now() - $3 * interval '1 millisecond' THEN newest.written_at
+  SELECT account_id, id, written_at::text, last_write::text, is_rootless AND last_write < bound
+  FROM (
+    SELECT t.account_id, t.id, t.written_at, is_rootless, bound, GREATEST(t.written_at, CASE
+      WHEN newest.written_at >= bound THEN newest.written_at
       ELSE (SELECT max(s.written_at) FROM span s WHERE s.account_id = t.account_id AND s.trace_id = t.id)
-    END)::text
-  FROM unnest($1::uuid[], $2::uuid[]) AS c (account_id, id)
-  JOIN trace t ON t.account_id = c.account_id AND t.id = c.id
-  LEFT JOIN LATERAL (
-    SELECT s.written_at FROM span s WHERE s.account_id = t.account_id AND s.trace_id = t.id ORDER BY s.id DESC LIMIT 1
-  ) AS newest ON true
-  WHERE t.status = 'running'`;
+    END) AS last_write
+    FROM unnest($1::uuid[], $2::uuid[]) AS c (account_id, id)
+    JOIN trace t ON t.account_id = c.account_id AND t.id = c.id
+    CROSS JOIN LATERAL (
+      SELECT ${isRootlessSql} AS is_rootless,
+        now() - (CASE WHEN ${isRootlessSql} THEN LEAST($3, $4) ELSE $3 END)::bigint * interval '1 millisecond' AS bound
+    ) AS b
+    LEFT JOIN LATERAL (
+      SELECT s.written_at FROM span s WHERE s.account_id = t.account_id AND s.trace_id = t.id ORDER BY s.id DESC LIMIT 1
+    ) AS newest ON true
+    WHERE t.status = 'running'
+  ) AS w`;
+
+export async function readLastWrites(
+  pool: pg.Pool,
+  { traces, staleAfterMs, rootAfterMs }: { traces: readonly TraceKey[] } & Silences,
+): Promise<WrittenTrace[]> {
+  const { rows } = await pool.query<[string, string, string, string, boolean]>({
+    text: readLastWritesSql,
+    rowMode: "array",
+    values: [traces.map(({ accountId }) => accountId), traces.map(({ traceId }) => traceId), staleAfterMs, rootAfterMs],
+  });
+  return rows.map(([accountId, traceId, writtenAt, lastWrite, lacksRoot]) => {
+    return { accountId, traceId, writtenAt, lastWrite, lacksRoot };
+  });
+}
+
+/** Whether the silence of a trace in `traces` passed the given milliseconds so shortly ago that people are told. */
+export const hasRecentEndSql = (traces: string, ms: string) =>
+  `${traces}.last_write >= now() - ${ms} * interval '1 millisecond' - interval '${toldWithinDays} days'`;
 
 /**
  * Sets the traces to `timeout` whose last write is $6 ms old, and inserts their alerts, all or nothing. Judges each trace under
@@ -67,10 +117,11 @@ const closeStaleTracesSql = `
     FOR NO KEY UPDATE OF t SKIP LOCKED
   ), noted AS (
     UPDATE trace t SET written_at = j.last_write FROM judged j
-    WHERE j.last_write >= j.bound AND t.account_id = j.account_id AND t.id = j.id
+    WHERE j.last_write >= j.bound AND t.account_id = j.account_id AND t.id = j.id AND t.written_at < j.last_write
   ), changes AS (
     SELECT j.account_id, j.id, j.last_write, 'timeout' AS status, CASE
-      WHEN EXISTS (SELECT FROM account a WHERE a.id = j.account_id AND a.plan = ANY ($7::text[])) THEN j.alert_id
+      WHEN ${hasRecentEndSql("j", "$6")}
+        AND EXISTS (SELECT FROM account a WHERE a.id = j.account_id AND a.plan = ANY ($7::text[])) THEN j.alert_id
     END AS alert_id
     FROM judged j WHERE j.last_write < j.bound
   ), closed AS (
@@ -87,20 +138,29 @@ const closeStaleTracesSql = `
 
 export async function closeStaleTraces(
   pool: pg.Pool,
-  { traces, staleAfterMs, uuid }: { traces: readonly TraceKey[]; staleAfterMs: number; uuid: () => string },
-): Promise<{ closed: number; alerts: AlertKey[] }> {
-  const ids = [traces.map(({ accountId }) => accountId), traces.map(({ traceId }) => traceId)];
-  const { rows: written } = await pool.query<[accountId: string, traceId: string, written: string, last: string]>({
-    text: readLastWritesSql,
-    rowMode: "array",
-    values: [...ids, staleAfterMs],
-  });
-  const [accountIds, traceIds, ...times] = [0, 1, 2, 3].map((column) => written.map((row) => row[column]));
+  { traces, staleAfterMs, uuid }: { traces: readonly WrittenTrace[]; staleAfterMs: number; uuid: () => string },
+): Promise<Changed> {
+  if (traces.length === 0) return { closed: 0, alerts: [] };
   const { rows } = await pool.query<[number, string | null, string | null]>({
     text: closeStaleTracesSql,
     rowMode: "array",
-    values: [accountIds, traceIds, written.map(uuid), ...times, staleAfterMs, plansWithAlerts],
+    values: [
+      traces.map(({ accountId }) => accountId),
+      traces.map(({ traceId }) => traceId),
+      traces.map(uuid),
+      traces.map(({ writtenAt }) => writtenAt),
+      traces.map(({ lastWrite }) => lastWrite),
+      staleAfterMs,
+      plansWithAlerts,
+    ],
   });
+  return changedOf(rows);
+}
+
+/** Reads an answer: the number of traces in each row, and a new alert if there is one. */
+export function changedOf(
+  rows: readonly [closed: number, accountId: string | null, alertId: string | null][],
+): Changed {
   const alerts = rows.flatMap(([, accountId, alertId]) =>
     accountId === null || alertId === null ? [] : [{ accountId, alertId }],
   );

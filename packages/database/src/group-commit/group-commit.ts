@@ -13,8 +13,6 @@ import {
 const maxRowsPerStatement = 256;
 /** A row with more opaque JSON goes out alone. */
 const maxBytesPerStatement = 1_048_576;
-/** Owners whose rows go out again at the same time after a failed statement: each takes a connection of all. */
-const maxRetries = 4;
 /** Default of `maxLockWaits`: each statement waiting for locks occupies a connection. */
 const defaultMaxLockWaits = 2;
 
@@ -111,18 +109,11 @@ export class GroupCommit<Row, Result> {
     run: BatchOptions<Row, Result>["run"],
     error: unknown,
   ): Promise<void> {
-    const inHalves = this.options.retry === "in-halves";
-    const parts = inHalves ? splitInHalves(batch, error) : splitByOwner(batch, error);
-    if (parts.length <= 1) {
-      for (const { reject } of batch) reject(error);
-      return;
-    }
-    const isOneOwner = batch.every(({ owner }) => owner === batch[0]?.owner);
-    const waiting = [...parts];
-    const work = async () => {
-      for (let part = waiting.shift(); part; part = waiting.shift()) await this.settle(part, run);
-    };
-    await Promise.all(Array.from({ length: inHalves || isOneOwner ? 1 : maxRetries }, work));
+    const inTurn = this.options.retry === "in-halves";
+    const parts = inTurn ? splitInHalves(batch, error) : splitByOwner(batch, error);
+    if (parts.length <= 1) for (const { reject } of batch) reject(error);
+    else if (inTurn) for (const part of parts) await this.settle(part, run);
+    else await Promise.all(parts.map((part) => this.settle(part, run)));
   }
 
   private waitForLocks(entries: readonly WaitingRow<Row, Result>[]): void {
@@ -176,7 +167,7 @@ function splitByOwner<Row, Result>(
     else byOwner.set(entry.owner, [entry]);
   }
   if (byOwner.size > 1) return [...byOwner.values()];
-  return isLocked || isMoving(error) ? [batch] : splitInHalves(batch, error);
+  return isLocked || isMoving(error) ? [batch] : batch.map((entry) => [entry]);
 }
 
 function splitInHalves<Row, Result>(

@@ -22,8 +22,8 @@ const maxRounds = 50;
 /** Longer than any statement of a service runs: after this time no span of an earlier snapshot can appear. */
 const settleAgainSeconds = 30;
 
-/** A parent's id is any text. */
-const uuidOf = (text: string) =>
+/** The span's id in a text, if it is one: a parent's id is any text. */
+export const uuidOf = (text: string) =>
   `CASE WHEN ${text} ~ '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' THEN ${text}::uuid END`;
 
 /** Climbs from the spans of the calls in `from` to their ancestors, each once, in a recursive `name (trace_id, id)`. */

@@ -189,6 +189,7 @@ class Run {
       traceId: this.traceId,
       spanId,
       parentSpanId: isRoot ? Buffer.alloc(0) : this.rootId,
+      flags: 0,
       traceState: "",
       name,
       kind: 0,

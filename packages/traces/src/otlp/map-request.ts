@@ -64,8 +64,10 @@ export interface MappedSpan {
   spanId: string;
   /** Null for a root span. */
   parentSpanId: string | null;
+  /** Whether its flags say that its parent is another process's, which may send no spans here. */
+  isLocalRoot: boolean;
   name: string;
-  /** The trace's name, if this is its root span: a generic one gives way to the user's words. */
+  /** The trace's name, if this is a root of it: a generic one gives way to the user's words. */
   title: string;
   status: "ok" | "error";
   kind: SpanKind;
@@ -77,7 +79,7 @@ export interface MappedSpan {
   error: string | null;
   /** Everything else: an object with the members `attributes` and, at the end, `otel`. */
   extra: Buffer;
-  /** The trace's agent, if this is its root span. */
+  /** The trace's agent, if this is its root span or a local root. */
   agentId: string;
   resource: Context;
   scope: Context | null;
@@ -102,6 +104,9 @@ const maxAgentLength = 255;
 const unknownName = "unknown";
 
 const statusError = 2;
+
+/** `SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK` and `SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK` of trace.proto. */
+const remoteParent = 0x300;
 
 /** Bytes of a span's attributes, events and links as JSON. */
 export const maxAttributesBytes = 1_048_576;
@@ -195,6 +200,7 @@ function mapSpan(span: OtlpSpan, { service, labels, resource, scope }: ScopedSpa
   const problem = problemOf(span);
   if (problem !== undefined) return problem;
   const isRoot = span.parentSpanId.length === 0 || isZero(span.parentSpanId);
+  const isLocalRoot = !isRoot && (span.flags & remoteParent) === remoteParent;
   const content = findContent(span);
   const isError = isFailed(span);
   const spanId = hex(span.spanId);
@@ -207,8 +213,9 @@ function mapSpan(span: OtlpSpan, { service, labels, resource, scope }: ScopedSpa
     traceId: hex(span.traceId),
     spanId,
     parentSpanId: isRoot ? null : hex(span.parentSpanId),
+    isLocalRoot,
     name,
-    title: (isRoot && genericName.test(name) && titleOf(content.input)) || name,
+    title: ((isRoot || isLocalRoot) && genericName.test(name) && titleOf(content.input)) || name,
     status: isError ? "error" : "ok",
     kind: kindOfAttributes(span.attributes),
     startedAt: timeOfNanos(isUnset(span.startTimeUnixNano) ? end : span.startTimeUnixNano),
@@ -217,7 +224,7 @@ function mapSpan(span: OtlpSpan, { service, labels, resource, scope }: ScopedSpa
     output: content.output === null ? null : Buffer.from(content.output),
     error: isError ? errorOf(span) : null,
     extra,
-    agentId: agentOf(isRoot ? span.attributes : [], service),
+    agentId: agentOf(isRoot || isLocalRoot ? span.attributes : [], service),
     resource,
     scope,
     usage: usageOfAttributes(span.attributes),

@@ -180,6 +180,7 @@ function readSpan(json: JsonObject) {
     traceId: id(json, "traceId"),
     spanId: id(json, "spanId"),
     parentSpanId: id(json, "parentSpanId"),
+    flags: count(json, "flags"),
     traceState: text(json, "traceState"),
     name: text(json, "name"),
     kind: enumeration(json, "kind", "SPAN_KIND_", spanKinds),

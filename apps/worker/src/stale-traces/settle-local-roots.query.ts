@@ -1,0 +1,126 @@
+import { insertAlertsSql, plansWithAlerts, returnAlertIdSql, setAlertIdSql } from "@waymark/alerts";
+import { planIds, planOf } from "@waymark/plan";
+import { setStatusChangeSql, uuidOf } from "@waymark/traces";
+import type pg from "pg";
+import { type Changed, changedOf, hasRecentEndSql, type WrittenTrace } from "./close-stale-traces.query.js";
+
+/** Traces whose spans one statement reads: up to 100,000 of each. */
+const tracesPerStatement = 50;
+
+const plansWithAnyAgents = planIds.filter((id) => planOf(id).agents === null);
+
+/**
+ * Finds the local root of OpenTelemetry traces without a root span: of the spans whose parent has not come, the one with the
+ * smallest start and id, and whether one of them failed. In a circle of parents the first span stands for it. Reads the
+ * trace's range of `span_pkey`, with a probe of it for each span.
+ */
+const findLocalRootsSql = `
+  SELECT c.number::int, r.id, r.name, r.started_at::text, r.ended_at::text, r.resource_id, r.has_failed
+  FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS c (account_id, trace_id, number)
+  CROSS JOIN LATERAL (
+    SELECT s.*, COALESCE(bool_or(s.status = 'error') FILTER (WHERE NOT has_parent) OVER (), false) AS has_failed
+    FROM (
+      SELECT id, name, status, started_at, ended_at, resource_id, (
+        SELECT 1 FROM span p WHERE p.account_id = c.account_id AND p.trace_id = c.trace_id AND p.id = ${uuidOf("o.parent_span_id")}
+        LIMIT 1
+      ) IS NOT NULL AS has_parent
+      FROM span o WHERE o.account_id = c.account_id AND o.trace_id = c.trace_id AND o.resource_id IS NOT NULL
+    ) s ORDER BY has_parent, started_at, id LIMIT 1
+  ) AS r`;
+
+type LocalRoot = [
+  number: number,
+  spanId: string,
+  name: string,
+  startedAt: string,
+  endedAt: string | null,
+  resourceId: string,
+  hasFailed: boolean,
+];
+
+/**
+ * Ends traces by their local roots as the trace API does by those that say so, and inserts the alerts of failed ones, all or
+ * nothing. Judges each trace under its lock, leaves those alone that were written since, and skips locked ones until a later
+ * round. It reads no spans beside a lock: see `isSpanSql`. A probe of `trace_pkey` and `trace_context_pkey` for a trace.
+ */
+const settleLocalRootsSql = `
+  WITH judged AS (
+    SELECT t.account_id, t.id, t.otel_trace_id, c.written_at, c.last_write, c.alert_id AS new_alert_id, c.root_id, c.name,
+      c.started_at, c.ended_at, c.resource_id, c.has_failed
+    FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::timestamptz[], $5::timestamptz[], $8::uuid[], $9::text[],
+      $10::timestamptz[], $11::timestamptz[], $12::bigint[], $13::boolean[])
+      AS c (account_id, id, alert_id, written_at, last_write, root_id, name, started_at, ended_at, resource_id, has_failed)
+    JOIN trace t ON t.account_id = c.account_id AND t.id = c.id
+    WHERE t.status = 'running' AND t.root_span_id IS NULL AND t.written_at = c.written_at
+    FOR NO KEY UPDATE OF t SKIP LOCKED
+  ), changes AS (
+    SELECT j.*, CASE WHEN has_failed THEN 'error' ELSE 'success' END AS status,
+      CASE WHEN has_failed AND ${hasRecentEndSql("j", "$6")} AND a.plan = ANY ($7::text[]) THEN new_alert_id END AS alert_id,
+      '{"otel_trace_id":"' || encode(otel_trace_id, 'hex') || '","resource":' || (
+        SELECT x.value::text FROM trace_context x WHERE x.account_id = j.account_id AND x.trace_id = j.id AND x.id = j.resource_id
+      ) || '}' AS metadata
+    FROM judged j LEFT JOIN account a ON a.id = j.account_id
+  ), closed AS (
+    UPDATE trace t SET
+      name = c.name, started_at = c.started_at, ended_at = c.ended_at, root_span_id = c.root_id, is_root_local = true,
+      has_failed_local_root = NULLIF(c.has_failed, false), metadata = COALESCE(c.metadata::json, t.metadata),
+      status = c.status,
+      ${setStatusChangeSql},
+      ${setAlertIdSql},
+      written_at = now()
+    FROM changes c WHERE t.account_id = c.account_id AND t.id = c.id
+    RETURNING t.agent_id, ${returnAlertIdSql}
+  ), new_agents AS (
+    INSERT INTO agent (account_id, id)
+    SELECT DISTINCT c.account_id, c.agent_id FROM closed c JOIN account a ON a.id = c.account_id
+    WHERE a.plan = ANY ($14::text[]) ORDER BY c.account_id, c.agent_id
+    ON CONFLICT (account_id, id) DO NOTHING
+  ), ${insertAlertsSql("closed")}
+  SELECT (SELECT count(*)::int FROM closed), a.account_id, a.id FROM (VALUES (1)) AS always LEFT JOIN new_alerts a ON true`;
+
+/** Ends those of the traces that have a local root, and returns the others. */
+export async function settleLocalRoots(
+  pool: pg.Pool,
+  { traces, rootAfterMs, uuid }: { traces: readonly WrittenTrace[]; rootAfterMs: number; uuid: () => string },
+): Promise<Changed & { left: WrittenTrace[] }> {
+  const all: Changed & { left: WrittenTrace[] } = { closed: 0, alerts: [], left: [] };
+  for (let i = 0; i < traces.length; i += tracesPerStatement) {
+    const some = traces.slice(i, i + tracesPerStatement);
+    const { rows: roots } = await pool.query<LocalRoot>({
+      text: findLocalRootsSql,
+      rowMode: "array",
+      values: [some.map(({ accountId }) => accountId), some.map(({ traceId }) => traceId)],
+    });
+    const own = roots.map(([number]) => some[number - 1] as WrittenTrace);
+    const { closed, alerts } = await settle(pool, own, roots, { rootAfterMs, uuid });
+    all.closed += closed;
+    all.alerts.push(...alerts);
+    all.left.push(...some.filter((trace) => !own.includes(trace)));
+  }
+  return all;
+}
+
+async function settle(
+  pool: pg.Pool,
+  traces: readonly WrittenTrace[],
+  roots: readonly LocalRoot[],
+  { rootAfterMs, uuid }: { rootAfterMs: number; uuid: () => string },
+): Promise<Changed> {
+  if (traces.length === 0) return { closed: 0, alerts: [] };
+  const { rows } = await pool.query<[number, string | null, string | null]>({
+    text: settleLocalRootsSql,
+    rowMode: "array",
+    values: [
+      traces.map(({ accountId }) => accountId),
+      traces.map(({ traceId }) => traceId),
+      traces.map(uuid),
+      traces.map(({ writtenAt }) => writtenAt),
+      traces.map(({ lastWrite }) => lastWrite),
+      rootAfterMs,
+      plansWithAlerts,
+      ...[1, 2, 3, 4, 5, 6].map((column) => roots.map((root) => root[column])),
+      plansWithAnyAgents,
+    ],
+  });
+  return changedOf(rows);
+}
