@@ -238,16 +238,6 @@ const usualPiece = 65_536;
 
 type Members = unknown[] | Record<string, unknown>;
 
-interface Open {
-  readonly isArray: boolean;
-  readonly start: number;
-  memberStart: number;
-  pieceStart: number;
-  pieceFollows: "bracket" | "comma" | "child";
-  /** Undefined for a small one, as far as it is read. */
-  value: Members | undefined;
-}
-
 /**
  * Parses a JSON text as `JSON.parse` does, in pieces of one or two times `charsPerPiece`, or of one string. A generator that
  * yields between pieces.
@@ -255,127 +245,96 @@ interface Open {
  */
 export function* parseInPieces(text: string, charsPerPiece = usualPiece): Generator<void, unknown> {
   if (text.length <= charsPerPiece) return JSON.parse(text);
-  const parser = new PieceParser(text, charsPerPiece);
-  for (let i = text.search(/[^ \t\r\n]/); i < text.length; i++) {
+  const ends = yield* findLarge(text, charsPerPiece);
+  const start = skipSpace(text, 0);
+  const end = ends.get(start);
+  if (end === undefined) return JSON.parse(text);
+  if (skipSpace(text, end + 1) < text.length) throw new SyntaxError("There is more than one value");
+  return yield* parseLarge({ text, charsPerPiece, ends }, start, end);
+}
+
+/** The ends of the containers longer than a piece, by their starts. */
+function* findLarge(text: string, charsPerPiece: number): Generator<void, Map<number, number>> {
+  const ends = new Map<number, number>();
+  const open: number[] = [];
+  for (let i = 0, nextStep = charsPerStep; i < text.length; i++) {
+    if (i >= nextStep) {
+      nextStep = i + charsPerStep;
+      yield;
+    }
     const code = text.charCodeAt(i);
     if (code === quote) i = closingQuote(text, i);
-    else if (code === openBracket || code === openBrace) parser.open(i);
-    else if (code === comma) {
-      if (parser.separate(i)) yield;
-    } else if (code === closeBracket || code === closeBrace) {
-      if (parser.close(i)) yield;
+    else if (code === openBracket || code === openBrace) open.push(i);
+    else if (code === closeBracket || code === closeBrace) {
+      const start = open.pop() ?? Number.NEGATIVE_INFINITY;
+      if (i - start <= charsPerPiece) continue;
+      if (text.charCodeAt(start) + toClosing !== code) throw new SyntaxError("A bracket is missing");
+      ends.set(start, i);
     }
-    if (!parser.isOpen) return parser.end(i);
   }
-  throw new SyntaxError("The text ends too early");
+  if (open.length > 0) throw new SyntaxError("The text ends too early");
+  return ends;
 }
 
-class PieceParser {
-  private readonly containers: Open[] = [];
-  private root: Members | undefined;
-
-  constructor(
-    private readonly text: string,
-    private readonly charsPerPiece: number,
-  ) {}
-
-  get isOpen(): boolean {
-    return this.containers.length > 0;
-  }
-
-  open(start: number): void {
-    const isArray = this.text.charCodeAt(start) === openBracket;
-    const next = start + 1;
-    const opened = { isArray, start, memberStart: next, pieceStart: next, pieceFollows: "bracket", value: undefined };
-    this.containers.push(opened as Open);
-  }
-
-  /** @returns whether a piece was parsed */
-  separate(at: number): boolean {
-    const top = this.top();
-    const isPiece = top.pieceFollows === "child" || at - top.pieceStart > this.charsPerPiece;
-    if (isPiece) {
-      this.takePiece(top, at);
-      top.pieceStart = at + 1;
-      top.pieceFollows = "comma";
-    }
-    top.memberStart = at + 1;
-    return isPiece;
-  }
-
-  close(at: number): boolean {
-    const top = this.top();
-    if (top.isArray !== (this.text.charCodeAt(at) === closeBracket)) throw new SyntaxError("A bracket is missing");
-    const isPiece = top.value !== undefined || at - top.start > this.charsPerPiece;
-    if (isPiece) this.takePiece(top, at);
-    this.containers.pop();
-    const parent = this.containers.at(-1);
-    if (parent && isPiece) {
-      parent.pieceStart = at + 1;
-      parent.pieceFollows = "child";
-    }
-    return isPiece;
-  }
-
-  end(at: number): unknown {
-    if (!this.root) return JSON.parse(this.text);
-    if (!isBlank(this.text.slice(at + 1))) throw new SyntaxError("There is more than one value");
-    return this.root;
-  }
-
-  private top(): Open {
-    const top = this.containers.at(-1);
-    if (!top) throw new SyntaxError("There is no open array or object");
-    return top;
-  }
-
-  private takePiece(top: Open, end: number): void {
-    this.enlarge();
-    const piece = this.text.slice(top.pieceStart, end);
-    const hasMembers = !isBlank(piece);
-    const isEndOfEmpty = top.pieceFollows === "bracket" && this.text.charCodeAt(end) !== comma;
-    const isExpected = top.pieceFollows === "child" ? !hasMembers : hasMembers || isEndOfEmpty;
-    if (!isExpected) throw new SyntaxError("A comma or a value is missing");
-    if (hasMembers) addMembers(top, piece);
-  }
-
-  /** Gives each open container a value of its own, as a member of its parent's. */
-  private enlarge(): void {
-    let parent: Open | undefined;
-    for (const each of this.containers) {
-      each.value ??= this.placeIn(parent, each);
-      parent = each;
-    }
-  }
-
-  private placeIn(parent: Open | undefined, { isArray, start }: Open): Members {
-    const value = isArray ? [] : {};
-    if (!parent) this.root = value;
-    else {
-      if (parent.pieceFollows === "child") throw new SyntaxError("A comma is missing");
-      addMembers(parent, `${this.text.slice(parent.pieceStart, start)}null`);
-      if (Array.isArray(parent.value)) parent.value[parent.value.length - 1] = value;
-      else addMember(parent.value, Object.keys(this.parseMember(parent, start))[0] ?? "", value);
-    }
-    return value;
-  }
-
-  private parseMember({ memberStart }: Open, end: number): Record<string, unknown> {
-    return JSON.parse(`{${this.text.slice(memberStart, end)}null}`);
-  }
+interface Pieces {
+  text: string;
+  charsPerPiece: number;
+  ends: ReadonlyMap<number, number>;
 }
 
-function addMembers({ isArray, value }: Open, piece: string): void {
-  const members: unknown = JSON.parse(isArray ? `[${piece}]` : `{${piece}}`);
-  if (Array.isArray(value)) for (const each of members as unknown[]) value.push(each);
-  else for (const [key, each] of Object.entries(members as object)) addMember(value, key, each);
+function* parseLarge(pieces: Pieces, start: number, end: number): Generator<void, Members> {
+  const { text, charsPerPiece, ends } = pieces;
+  const value: Members = text.charCodeAt(start) === openBracket ? [] : {};
+  let pieceStart = start + 1;
+  let memberStart = pieceStart;
+  for (let i = pieceStart, depth = 0; i < end; i++) {
+    const code = text.charCodeAt(i);
+    if (code === quote) i = closingQuote(text, i);
+    else if (code === closeBracket || code === closeBrace) depth--;
+    else if (code === comma && depth === 0) {
+      memberStart = i + 1;
+      if (i - pieceStart <= charsPerPiece) continue;
+      addMembers(value, text.slice(pieceStart, i));
+      pieceStart = memberStart;
+      yield;
+    } else if (code === openBracket || code === openBrace) {
+      const childEnd = ends.get(i);
+      if (childEnd === undefined) depth++;
+      else {
+        if (memberStart > pieceStart) addMembers(value, text.slice(pieceStart, memberStart - 1));
+        addChild(value, text.slice(memberStart, i), yield* parseLarge(pieces, i, childEnd));
+        i = skipSpace(text, childEnd + 1);
+        if (i < end && text.charCodeAt(i) !== comma) throw new SyntaxError("A comma is missing");
+        memberStart = i + 1;
+        pieceStart = memberStart;
+        yield;
+      }
+    }
+  }
+  const rest = text.slice(pieceStart, end);
+  const isEmpty = pieceStart === start + 1 && isBlank(rest);
+  if (pieceStart <= end && !isEmpty) addMembers(value, rest);
+  return value;
 }
 
-function addMember(object: Members | undefined, key: string, value: unknown): void {
+function addMembers(value: Members, piece: string): void {
+  if (isBlank(piece)) throw new SyntaxError("A value is missing");
+  if (Array.isArray(value)) for (const each of JSON.parse(`[${piece}]`)) value.push(each);
+  else for (const [key, each] of Object.entries(JSON.parse(`{${piece}}`))) addMember(value, key, each);
+}
+
+/** @param before the key and its colon, of an array nothing */
+function addChild(value: Members, before: string, child: Members): void {
+  if (!Array.isArray(value)) addMember(value, Object.keys(JSON.parse(`{${before}null}`))[0] ?? "", child);
+  else if (isBlank(before)) value.push(child);
+  else throw new SyntaxError("A comma is missing");
+}
+
+function addMember(object: Record<string, unknown>, key: string, value: unknown): void {
   // An assignment would set the prototype.
   if (key === "__proto__")
     Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true });
-  else if (object && !Array.isArray(object)) object[key] = value;
+  else object[key] = value;
 }
 
 function isBlank(text: string): boolean {

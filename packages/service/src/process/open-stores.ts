@@ -46,7 +46,6 @@ function observeStandby(registry: Registry, check: () => Promise<void>): void {
 }
 
 export interface StoresOptions {
-  /** The service's name, for the privileges that it needs. */
   service: string;
   /** Gets the sentence for a schema or a role with which the service begins to wait. */
   warn(sentence: string): void;

@@ -74,7 +74,6 @@ export interface Producer {
 
 export type ProducerQueue = Pick<Queue, "getWaitingCount" | "addBulk" | "close">;
 
-/** Runs a job; `token` is its lock. */
 export type JobProcessor = (job: Job, token: string) => Promise<void>;
 
 export type WorkerSettings = Pick<
@@ -82,7 +81,6 @@ export type WorkerSettings = Pick<
   "concurrency" | "lockDuration" | "stalledInterval" | "maxStalledCount" | "drainDelay" | "runRetryDelay" | "autorun"
 >;
 
-/** A worker, and a way to end it when it cannot close in order. */
 export interface OpenedWorker {
   /** Its `close` takes no further job at once, and hangs for as long as its jobs or the server do. */
   readonly worker: Pick<Worker, "waitUntilReady" | "run" | "close">;

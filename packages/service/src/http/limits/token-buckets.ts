@@ -3,7 +3,6 @@ import type { Siblings } from "../../process/index.js";
 
 interface Bucket {
   tokens: number;
-  /** When the tokens were counted, in milliseconds. */
   countedAt: number;
 }
 

@@ -11,7 +11,6 @@ const style = `
   .method { display: inline-block; min-width: 4.5rem; font-weight: 700; } nav a { display: block; } .soft { opacity: 0.7; }
 `;
 
-/** A page without scripts or external resources. @param body HTML */
 export function htmlPage(title: string, body: string): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">

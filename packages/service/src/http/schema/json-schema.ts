@@ -35,7 +35,6 @@ export function toJsonSchema(schema: z.ZodType, io: "input" | "output", schemas:
   return rest;
 }
 
-/** Replaces the `x-` members of a schema, in place, by their meaning. */
 function describeFurther(schema: JsonSchema, schemas: NamedSchemas): void {
   const { "x-json": json, "x-form": form, "x-name": name, ...own } = schema;
   if (json === undefined && form === undefined && name === undefined) return;
