@@ -110,7 +110,7 @@ const wrappers: ReadonlySet<string> = new Set(["message", "message_content", "to
 
 function pathOf(name: string): string[] {
   const all = name.split(".");
-  const isWrapper = (segment: string, n: number) => wrappers.has(segment) && /^\d+$/.test(all[n - 1] ?? "");
+  const isWrapper = (segment: string, n: number) => wrappers.has(segment) && /^\d/.test(all[n - 1] ?? "");
   const segments = all.filter((segment, n) => n === all.length - 1 || !isWrapper(segment, n));
   if (segments.length <= maxSegments) return segments;
   return [...segments.slice(0, maxSegments - 1), segments.slice(maxSegments - 1).join(".")];

@@ -32,6 +32,9 @@ const allSources = [...sources.input, ...sources.output];
 const prefixes = allSources.flatMap(({ indexed }) => (indexed === undefined ? [] : [`${indexed}.`]));
 const names = new Set(allSources.flatMap(({ attributes = {} }) => Object.values(attributes)));
 
+/** Of one list; the others stay attributes. Placing a thousand takes milliseconds, and SDKs keep 128 of a span by default. */
+const maxIndexed = 1_000;
+
 /** The attributes that sources may use, by name or by prefix. */
 class Candidates {
   readonly named = new Map<string, KeyValue>();
@@ -67,8 +70,9 @@ class Candidates {
     }
     const prefix = prefixes.find((start) => key.startsWith(start));
     // `gen_ai.prompt.name` is no message.
-    if (prefix === undefined || !/^\d/.test(key.charAt(prefix.length))) return;
+    if (prefix === undefined || !(key.charAt(prefix.length) <= "9")) return;
     const list = this.indexed.get(prefix);
+    if (list && list.length === maxIndexed) return;
     if (list) list.push(attribute);
     else this.indexed.set(prefix, [attribute]);
   }
@@ -116,7 +120,7 @@ class Candidates {
 }
 
 /** Longer lists of events stay attributes: taking one apart would take long. */
-const maxEvents = 262_144;
+const maxEvents = 65_536;
 
 /** The choices of a model in a JSON list of events, or the events before them; undefined without any, and for other texts. */
 function partOfEvents(text: string, wanted: "choices" | "others"): string | undefined {

@@ -178,6 +178,15 @@ describe("input and output", () => {
     expect(left).toEqual(["other"]);
   });
 
+  it("are the first thousand attributes of a list, and the others stay attributes", () => {
+    const attributes = Object.fromEntries(
+      Array.from({ length: 1_200 }, (_, n) => [`llm.input_messages.${n}.message.content`, "hi"]),
+    );
+    const { input, rest } = map({ attributes });
+    expect(input).toHaveLength(1_000);
+    expect(Object.keys(rest)).toHaveLength(200);
+  });
+
   it("come from the first convention that has them, and the others stay attributes", () => {
     const { input, rest } = map({ attributes: { "ai.prompt": "b", "input.value": "a" } });
     expect(input).toBe("a");

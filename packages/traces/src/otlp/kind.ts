@@ -93,6 +93,6 @@ export function kindOfJson(json: string): SpanKind {
 /** MLflow quotes its value; Braintrust's is the member `type` of an object. */
 function kindOfText(text: string): SpanKind | undefined {
   if (text.length > maxValue) return undefined;
-  const [, type = text] = /^\{.*"type"\s*:\s*"(\w+)"/.exec(text) ?? [];
-  return kinds.get(type.replace(/^"(.*)"$/, "$1").toLowerCase());
+  const [, type = text] = (text.startsWith("{") && /"type"\s*:\s*"(\w+)"/.exec(text)) || [];
+  return kinds.get((type.startsWith('"') ? type.slice(1, -1) : type).toLowerCase());
 }

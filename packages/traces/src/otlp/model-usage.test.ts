@@ -185,6 +185,15 @@ describe("the usage of a span", () => {
   });
 });
 
+describe("long details", () => {
+  it.each(["langfuse.observation.usage_details", "mlflow.chat.tokenUsage"])("in %s are not read", (name) => {
+    const details = (count: number) =>
+      JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, n) => [`input_${n}`, 1])));
+    expect(usageOfJson(JSON.stringify({ [name]: details(100) }))?.tokens?.input).toBe(100);
+    expect(usageOfJson(JSON.stringify({ [name]: details(60_000) }))).toBeNull();
+  });
+});
+
 describe("decimal numbers", () => {
   it.each([
     ["0.000151", "0.000151"],

@@ -163,8 +163,12 @@ function summedCost(values: Values): string | undefined {
   return addDecimals(sources.costParts.flatMap((name) => decimalOf(values.get(name) ?? "") ?? []));
 }
 
+/** Longer details are not read: no call has as many kinds of tokens. */
+const maxDetails = 16_384;
+
 /** The members of an object, also of one written into a string. */
 function objectOf(json: string): Map<string, string> | undefined {
+  if (json.length > maxDetails) return undefined;
   try {
     const value: unknown = JSON.parse(json);
     const text = typeof value === "string" ? value : json;
@@ -178,7 +182,7 @@ function objectOf(json: string): Map<string, string> | undefined {
 
 function textOf(json: string): string | undefined {
   if (!json.startsWith('"')) return undefined;
-  const given: string = JSON.parse(json);
+  const given: string = JSON.parse(json).slice(0, maxNameLength);
   // MLflow's texts are JSON themselves.
   const text = given.replace(/^"(.*)"$/, "$1");
   return text.trim() !== "" ? storableText(text.trim(), maxNameLength) : undefined;
