@@ -41,8 +41,8 @@ describe("accounts", () => {
   it("are found by their address, however it is written", async () => {
     const account = await createAccount(prisma, { email: "found@example.com", plan: "free" });
     expect(await findAccountByEmail(prisma, " Found@Example.com")).toEqual(account);
-    await expect(findAccountByEmail(prisma, "lost@example.com")).rejects.toMatchObject({ code: "unknown_account" });
-    await expect(findAccountByEmail(prisma, "nobody")).rejects.toMatchObject({ code: "invalid_email" });
+    await expect(findAccountByEmail(prisma, "lost@example.com")).rejects.toMatchObject({ refusal: "unknown_account" });
+    await expect(findAccountByEmail(prisma, "nobody")).rejects.toMatchObject({ refusal: "invalid_email" });
   });
 
   it.each(["not-an-id", nobody])("say so where there is none with the id %s", async (id) => {
@@ -100,7 +100,7 @@ describe("keys", () => {
     expect(await make("trace", "ingest")).toMatchObject({ scope: "ingest" });
     expect(await make("trace")).toMatchObject({ scope: "all" });
     expect(await make("analytics")).not.toHaveProperty("scope");
-    await expect(make("analytics", "read")).rejects.toMatchObject({ code: "invalid_scope" });
+    await expect(make("analytics", "read")).rejects.toMatchObject({ refusal: "invalid_scope" });
     const scopes = (await listKeys(database.pool, accountId)).map(({ scope }) => scope);
     expect(scopes).toEqual(["ingest", "all", null]);
     expect((await readLiveKeys(database.pool, accountId)).map(({ scope }) => scope)).toEqual(scopes.toReversed());
@@ -128,8 +128,8 @@ describe("keys", () => {
     );
     const { id: keyId } = await issueKey(database.pool, { accountId: mine?.id ?? "", service: "trace", name: "k" });
     const foreign = { keyId, accountId: other?.id ?? "" };
-    await expect(renameKey(database.pool, { ...foreign, name: "x" })).rejects.toMatchObject({ code: "unknown_key" });
-    await expect(revokeKey(database.pool, foreign)).rejects.toMatchObject({ code: "unknown_key" });
+    await expect(renameKey(database.pool, { ...foreign, name: "x" })).rejects.toMatchObject({ refusal: "unknown_key" });
+    await expect(revokeKey(database.pool, foreign)).rejects.toMatchObject({ refusal: "unknown_key" });
     expect(await listKeys(database.pool, mine?.id ?? "")).toMatchObject([{ name: "k", revoked_at: null }]);
   });
 

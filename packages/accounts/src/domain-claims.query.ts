@@ -96,7 +96,7 @@ export const receivesSql = `(site.is_proven AND NOT ${isContestedSql(bareSql)})`
 export const isSettledSql = `(site.is_proven AND NOT EXISTS (
   SELECT FROM site_domain claim WHERE claim.domain = ${bareSql} AND NOT claim.is_proven))`;
 
-export const maxUnprovenSites = 5;
+const maxUnprovenSites = 5;
 
 const countUnprovenSql = `
   SELECT count(*)::int AS sites FROM site JOIN account ON account.id = site.account_id
@@ -107,7 +107,7 @@ export async function admitUnproven(transaction: pg.ClientBase, accountId: strin
   const { rows } = await transaction.query<{ sites: number }>(countUnprovenSql, [accountId]);
   if ((rows[0]?.sites ?? 0) < maxUnprovenSites) return;
   const message = `A Free account has at most ${maxUnprovenSites} sites of unproven domains. Prove one first.`;
-  throw new AccountError("too_many_unproven", message);
+  throw new AccountError("too_many_unproven", message, { limit: maxUnprovenSites });
 }
 
 /** The account's sites by `site_account_id_idx`; for each one its domain's sites with events by `site_domain_idx`. */

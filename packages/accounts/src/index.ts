@@ -1,4 +1,4 @@
-export { AccountError, type AccountErrorCode } from "./account-error.js";
+export { AccountError, type Refusal } from "./account-error.js";
 export {
   type Account,
   changeEmail,
@@ -17,14 +17,13 @@ export {
   readUsage,
   type Usage,
 } from "./accounts.js";
-export { bareDomain, type DomainConflict, findDomainConflicts, maxUnprovenSites } from "./domain-claims.query.js";
+export { bareDomain, type DomainConflict, findDomainConflicts } from "./domain-claims.query.js";
 export { type EraseControl, type Erased, eraseAccount, eraseDeletedSites, eraseOrphans, eraseSite } from "./erase.js";
 export {
   countKeysByMaker,
   isLiveKeySql,
   issueKey,
   listKeys,
-  maxKeysPerAccount,
   readLiveKeys,
   renameKey,
   revokeKey,
@@ -40,7 +39,6 @@ export {
   findSitesOfDomain,
   listAllSites,
   listSites,
-  maxSitesPerAccount,
   readSites,
   renameSite,
   type Site,

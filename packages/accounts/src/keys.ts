@@ -74,7 +74,7 @@ export async function issueKey(database: Queryable, input: NewKey) {
   const { rowCount } = await database.query(sql, [accountId]);
   if ((rowCount ?? 0) >= maxKeysPerAccount) {
     const message = `An account has at most ${maxKeysPerAccount} keys. Revoke one that is not used.`;
-    throw new AccountError("too_many_keys", message);
+    throw new AccountError("too_many_keys", message, { limit: maxKeysPerAccount });
   }
   const { key, hash, hint } = createApiKey(service, slot);
   const id = uuid();

@@ -57,7 +57,7 @@ describe("shareSite", () => {
   it("knows no site by another id", async () => {
     for (const siteId of [nobody, "x"]) {
       const refused = shareSite(pool, { siteId, name: "k", expiresAt: null });
-      await expect(refused).rejects.toMatchObject({ code: "unknown_site" });
+      await expect(refused).rejects.toMatchObject({ refusal: "unknown_site" });
     }
   });
 
@@ -68,11 +68,11 @@ describe("shareSite", () => {
     const outcomes = await Promise.allSettled(Array.from({ length: 5 }, share));
     const made = outcomes.flatMap((each) => (each.status === "fulfilled" ? [each.value.id] : []));
     expect(made).toHaveLength(3);
-    await expect(share()).rejects.toMatchObject({ code: "too_many_keys" });
+    await expect(share()).rejects.toMatchObject({ refusal: "too_many_keys" });
     const [ended = "", revoked = ""] = made;
     await end(ended);
     await share();
-    await expect(share()).rejects.toMatchObject({ code: "too_many_keys" });
+    await expect(share()).rejects.toMatchObject({ refusal: "too_many_keys" });
     await revokeKey(pool, { keyId: revoked });
     await share();
     expect(await readLiveKeys(pool, accountId)).toHaveLength(maxKeysPerAccount);

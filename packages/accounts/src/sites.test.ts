@@ -24,17 +24,17 @@ describe("a site", () => {
     const second = await newSite(other, site.domain);
     expect(await findSitesOfDomain(pool, `https://${site.domain.toUpperCase()}/`)).toEqual([site, second]);
     expect(await findSitesOfDomain(pool, "nothing.example")).toEqual([]);
-    await expect(findSitesOfDomain(pool, "no domain")).rejects.toMatchObject({ code: "invalid_domain" });
+    await expect(findSitesOfDomain(pool, "no domain")).rejects.toMatchObject({ refusal: "invalid_domain" });
   });
 
   it("of another account is not found where the account is given", async () => {
     const [accountId, other] = [await newAccount(), await newAccount()];
     const site = await newSite(accountId);
     const foreign = { siteId: site.id, accountId: other };
-    await expect(findSite(pool, foreign)).rejects.toMatchObject({ code: "unknown_site" });
+    await expect(findSite(pool, foreign)).rejects.toMatchObject({ refusal: "unknown_site" });
     const change = { ...foreign, name: "x", whenTaken: "share" as const };
-    await expect(renameSite(pool, change)).rejects.toMatchObject({ code: "unknown_site" });
-    await expect(renameSite(pool, { ...change, siteId: "x" })).rejects.toMatchObject({ code: "unknown_site" });
+    await expect(renameSite(pool, change)).rejects.toMatchObject({ refusal: "unknown_site" });
+    await expect(renameSite(pool, { ...change, siteId: "x" })).rejects.toMatchObject({ refusal: "unknown_site" });
     expect(await listSites(pool, accountId)).toEqual([site]);
   });
 
@@ -52,16 +52,16 @@ describe("a site", () => {
     const [accountId, other] = [await newAccount(), await newAccount()];
     const { domain } = await newSite(accountId);
     const create = (input: { accountId: string; domain: string; name: string }) => createSite(pool, input);
-    for (const [input, code] of [
+    for (const [input, refusal] of [
       [{ accountId: other, domain, name: "s" }, "domain_taken"],
       [{ accountId, domain: "no domain", name: "s" }, "invalid_domain"],
       [{ accountId, domain, name: " " }, "invalid_name"],
       [{ accountId: randomUUID(), domain, name: "s" }, "unknown_account"],
     ] as const) {
-      await expect(create(input)).rejects.toMatchObject({ name: "AccountError", code });
+      await expect(create(input)).rejects.toMatchObject({ name: "AccountError", refusal });
     }
     for (let n = 1; n < 10; n++) await newSite(accountId, domain);
-    await expect(create({ accountId, domain, name: "s" })).rejects.toMatchObject({ code: "domain_full" });
+    await expect(create({ accountId, domain, name: "s" })).rejects.toMatchObject({ refusal: "domain_full" });
   });
 });
 

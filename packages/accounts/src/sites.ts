@@ -24,7 +24,7 @@ interface SiteReference {
   accountId?: string;
 }
 
-export const maxSitesPerAccount = 200;
+const maxSitesPerAccount = 200;
 
 const uuid = createUuidV7();
 
@@ -43,7 +43,8 @@ export async function createSite(
     await lockAccount(transaction, accountId);
     const { rowCount } = await transaction.query("SELECT FROM site WHERE account_id = $1", [accountId]);
     if ((rowCount ?? 0) >= maxSitesPerAccount) {
-      throw new AccountError("too_many_sites", `An account has at most ${maxSitesPerAccount} sites.`);
+      const message = `An account has at most ${maxSitesPerAccount} sites.`;
+      throw new AccountError("too_many_sites", message, { limit: maxSitesPerAccount });
     }
     if (whenTaken === "wait") await admitUnproven(transaction, accountId);
     const { isProven, sites } = await takeDomain(transaction, { accountId, domain }, whenTaken);

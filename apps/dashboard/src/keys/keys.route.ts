@@ -4,7 +4,6 @@ import { type KeyService, keyScopes } from "@waymark/auth";
 import { withTransaction } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import { z } from "zod";
-import { answerAccountErrors } from "../account-errors.js";
 import type { AppDeps } from "../app-deps.js";
 import { type AnswerOf, viewerRoute } from "../session/viewer.js";
 
@@ -29,14 +28,12 @@ export function keyRoutes({ pool }: AppDeps) {
     viewerRoute("post", "/keys", {
       body: createKeyBody,
       status: 201,
-      async handle({ viewer: { accountId, personId }, body }) {
-        const work = withTransaction(pool, async (transaction) => {
+      handle: ({ viewer: { accountId, personId }, body }) =>
+        withTransaction(pool, async (transaction) => {
           const key = await issueKey(transaction, { accountId, createdBy: personId, ...body });
           await recordAudit(transaction, { accountId, personId, action: "key_created", subject: key.name });
           return key;
-        });
-        return answerAccountErrors(work);
-      },
+        }),
     }),
     /** Members revoke the keys they made, owners every key. */
     viewerRoute("delete", "/keys/:id", {
@@ -44,12 +41,11 @@ export function keyRoutes({ pool }: AppDeps) {
         const key = (await readLiveKeys(pool, accountId)).find(({ id }) => id === params["id"]);
         if (!key) throw new AppError("not_found");
         if (role !== "owner" && key.createdBy?.id !== personId) throw new AppError("owner_only");
-        const work = withTransaction(pool, async (transaction) => {
+        await withTransaction(pool, async (transaction) => {
           const { name, hint } = await revokeKey(transaction, { keyId: key.id, accountId });
           const subject = `${name} (${hint})`;
           await recordAudit(transaction, { accountId, personId, action: "key_revoked", subject });
         });
-        await answerAccountErrors(work);
       },
     }),
   ];

@@ -12,7 +12,6 @@ import { isUuid, withTransaction } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import type pg from "pg";
 import { z } from "zod";
-import { answerAccountErrors } from "../account-errors.js";
 import type { AppDeps } from "../app-deps.js";
 import { tooMany } from "../session/guesses.js";
 import { type AnswerOf, ownerRoute, viewerRoute } from "../session/viewer.js";
@@ -47,7 +46,7 @@ export function siteRoutes(deps: AppDeps) {
       body: createSiteBody,
       status: 201,
       async handle({ viewer: { accountId }, body }) {
-        const { site } = await answerAccountErrors(createSite(pool, { accountId, ...body, whenTaken: "wait" }));
+        const { site } = await createSite(pool, { accountId, ...body, whenTaken: "wait" });
         return presentSite(await requireOwnSite(pool, accountId, site.id));
       },
     }),
@@ -55,18 +54,17 @@ export function siteRoutes(deps: AppDeps) {
       body: z.strictObject({ name }),
       async handle({ viewer: { accountId }, params, body }) {
         const siteId = params["id"] ?? "";
-        await answerAccountErrors(renameSite(pool, { accountId, siteId, name: body.name }));
+        await renameSite(pool, { accountId, siteId, name: body.name });
         return presentSite(await requireOwnSite(pool, accountId, siteId));
       },
     }),
     /** The site is gone at once; the worker removes its events and figures. */
     ownerRoute("delete", "/sites/:id", {
       async handle({ viewer: { accountId, personId }, params }) {
-        const work = withTransaction(pool, async (transaction) => {
+        await withTransaction(pool, async (transaction) => {
           const { domain } = await deleteSite(transaction, { siteId: params["id"] ?? "", accountId });
           await recordAudit(transaction, { accountId, personId, action: "site_deleted", subject: domain });
         });
-        await answerAccountErrors(work);
       },
     }),
     proveSiteRoute(deps),

@@ -1,4 +1,4 @@
-import { AccountError, type AccountErrorCode, MoveError } from "@waymark/accounts";
+import { AccountError, MoveError, type Refusal } from "@waymark/accounts";
 import {
   BackupError,
   isDatabaseUnavailable,
@@ -13,7 +13,7 @@ import { type FoundDatabase, notRunning, placeOf } from "../local-system.js";
 import { CommandError } from "./command-error.js";
 
 /** Advice for the command line, after the error's own sentence. */
-const hints: Partial<Record<AccountErrorCode | ErrorCode, string>> = {
+const hints: Partial<Record<Refusal | ErrorCode, string>> = {
   unknown_account: "'waymark account list' shows them.",
   unknown_key: "'waymark key list --account ID' shows them.",
   unknown_site: "'waymark site list --account ID' shows them.",
@@ -45,7 +45,7 @@ const refusedCodes = /^(28...|3D000)$/;
  * @param database the one in use, when the command found it
  */
 export function explainError(error: unknown, database: FoundDatabase | undefined, dataFolder: string): string {
-  if (error instanceof AccountError) return [error.message, hints[error.code] ?? []].flat().join(" ");
+  if (error instanceof AccountError) return [error.message, hints[error.refusal] ?? []].flat().join(" ");
   if (error instanceof AppError) return explainAppError(error);
   if (error instanceof Error && selfExplaining.some((kind) => error instanceof kind)) return error.message;
   if (error instanceof PoolingError) return poolerRefused;
