@@ -128,6 +128,7 @@ export {
   labelNames,
   labelsSchema,
   maxLabel,
+  maxScoresPerTrace,
   maxTags,
   type NewTrace,
   newTraceSchema,

@@ -13,6 +13,8 @@ import { traceStatuses } from "./statuses.js";
 export const maxLabel = 200;
 export const maxTags = 20;
 export const maxTag = 100;
+/** With those of its spans. */
+export const maxScoresPerTrace = 100;
 
 const answer = z.string().nullable();
 const label = (description: string) => {

@@ -1,4 +1,4 @@
-import { idBounds, rowIsLocked } from "@waymark/database";
+import { idBounds, rowIsLocked, withTransaction } from "@waymark/database";
 import {
   type Batching,
   type Columns,
@@ -6,13 +6,15 @@ import {
   fieldOf,
   isSpanSql,
   keepTraceSql,
+  maxScoresPerTrace,
   type OnLock,
+  oneByOne,
   onLockStatements,
   sizedNames,
   spanColumns,
   unnestSql,
 } from "@waymark/traces";
-import { type Context, type MappedSpan, spanUuid } from "@waymark/traces/otlp";
+import { type Context, type Evaluation, type MappedSpan, spanUuid } from "@waymark/traces/otlp";
 import type pg from "pg";
 import {
   type CallOfSpan,
@@ -260,4 +262,51 @@ function valuesOf(rows: readonly RowToAdd[]): unknown[] {
     ...columnArrays(spanRows, spanRowColumns),
     ...callValues(rows.flatMap(({ calls }, n) => calls.map((call) => ({ ...call, request: n + 1 })))),
   ];
+}
+
+interface EvaluationsToAdd {
+  accountId: string;
+  traceId: string;
+  evaluations: readonly Evaluation[];
+}
+
+const scoreColumns: Columns<Evaluation & { traceId: string }> = {
+  id: { type: "uuid", of: ({ id }) => id },
+  span_id: { type: "uuid", of: ({ traceId, spanId }) => spanUuid(traceId, spanId) },
+  name: { type: "text", of: ({ name }) => name },
+  kind: { type: "text", of: ({ text }) => (text === null ? "number" : "text") },
+  number: { type: "double precision", of: ({ number }) => number },
+  text: { type: "text", of: ({ text }) => text },
+  comment: { type: "text", of: ({ comment }) => comment },
+};
+const scoreNames = Object.keys(scoreColumns).join(", ");
+
+/** As in `add-score.query.ts`: one at a time adds scores to a trace. A probe of `trace_pkey`. */
+const lockTraceSql = "SELECT FROM trace WHERE account_id = $1 AND id = $2 FOR NO KEY UPDATE";
+
+/** Stores the scores that are new, as many as the trace has room for. Its range of `score_pkey`, and probes of `span_pkey`. */
+const insertScoresSql = `
+  INSERT INTO score (account_id, trace_id, ${scoreNames})
+  SELECT $1, $2, ${scoreNames} FROM ${unnestSql(3, scoreColumns)}
+  WHERE NOT EXISTS (SELECT FROM score o WHERE o.account_id = $1 AND o.trace_id = $2 AND o.id = r.id)
+    AND EXISTS (SELECT FROM span s WHERE s.account_id = $1 AND s.trace_id = $2 AND s.id = r.span_id)
+  LIMIT GREATEST(0, ${maxScoresPerTrace} - (SELECT count(*) FROM score WHERE account_id = $1 AND trace_id = $2))
+  ON CONFLICT DO NOTHING`;
+
+/** Makes scores of judgements, in a transaction. Spans keep these too, and their bytes count there. */
+export async function insertEvaluations(
+  client: pg.ClientBase,
+  { accountId, traceId, evaluations }: EvaluationsToAdd,
+): Promise<void> {
+  if (evaluations.length === 0) return;
+  await client.query({ name: "lock-judged-trace", text: lockTraceSql, values: [accountId, traceId] });
+  const rows = evaluations.slice(0, maxScoresPerTrace).map((evaluation) => ({ ...evaluation, traceId }));
+  const values = [accountId, traceId, ...columnArrays(rows, scoreColumns)];
+  await client.query({ name: "insert-evaluations", text: insertScoresSql, values });
+}
+
+export function createEvaluationStore(deps: Batching) {
+  return oneByOne<EvaluationsToAdd, void>(deps, "add-evaluations", (pool, row) =>
+    withTransaction(pool, (client) => insertEvaluations(client, row)),
+  );
 }

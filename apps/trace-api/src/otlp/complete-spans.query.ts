@@ -1,10 +1,14 @@
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { idBounds, withTransaction } from "@waymark/database";
+import { jsonMembers } from "@waymark/service/fields";
 import { type Batching, type Columns, columnArrays, oneByOne, unnestSql } from "@waymark/traces";
 import {
   type Completion,
   completionOf,
+  type Evaluation,
+  evaluationEvent,
+  evaluationOfJson,
   type StoredLog,
   spanUuid,
   usageOfLogs,
@@ -13,6 +17,7 @@ import {
 } from "@waymark/traces/otlp";
 import type pg from "pg";
 import { type CallOfSpan, callValues, insertCallsSql, type PriceUsage } from "../model-calls/model-call.js";
+import { insertEvaluations } from "./add-spans.query.js";
 
 /** A trace that may have log records waiting for its spans. */
 interface TraceToComplete {
@@ -186,12 +191,19 @@ function completeSpans(
     const ids = completed.flatMap(({ records }) => records.map(({ id }) => id));
     const values = [accountId, traceId, otelTrace, spanBytes, ids, ...columnArrays(changes, changeColumns)];
     await client.query({ name: "complete-spans", text: completeSpansSql, values });
+    await insertEvaluations(client, { accountId, traceId, evaluations: logs.flatMap(judged) });
     if (calls.length > 0) {
       const own = [accountId, traceId, ...callValues(calls)];
       await client.query({ name: "insert-calls-of-logs", text: insertCallsOfLogsSql, values: own });
     }
     return changes.some(({ error }, n) => error !== null && error !== spans[n]?.error);
   });
+}
+
+function judged({ name, spanId, event }: ReadLog): readonly Evaluation[] | Evaluation {
+  if (name !== evaluationEvent) return [];
+  const { time = "", attributes = "{}" } = Object.fromEntries(jsonMembers(event, ["time", "attributes"]));
+  return evaluationOfJson(spanId, time, attributes) ?? [];
 }
 
 /** A content that equals what the used records made comes from these; any other is the span's own, and stays. */

@@ -7,7 +7,7 @@ import type { PriceUsage } from "../model-calls/model-call.js";
 import type { TraceCapacity } from "../spans/trace-capacity.js";
 import type { AlertQueue } from "../traces/alert-queue.js";
 import type { Sender } from "../usage/trace-quota.js";
-import { createOtlpSpanStore } from "./add-spans.query.js";
+import { createEvaluationStore, createOtlpSpanStore } from "./add-spans.query.js";
 import type { CompleteSpans } from "./complete-spans.query.js";
 import { createFindOrCreateTrace, type FindOrCreateTraceDeps, type RequestState } from "./find-or-create-trace.js";
 import { changesLabels, type FoundTrace, maxTracesToFind, type StoredTrace } from "./find-traces.query.js";
@@ -122,6 +122,7 @@ export function createSpansStore(deps: StoreSpansDeps): StoreSpans {
 function createGroupStore(deps: StoreSpansDeps) {
   const findOrCreateTrace = createFindOrCreateTrace(deps);
   const addGroup = createGroupAdder(deps);
+  const addEvaluations = createEvaluationStore(deps);
   const updateTrace = createTraceUpdater(deps);
 
   return async (request: RequestState, { group, trace: found }: FoundGroup, refused: Refused): Promise<void> => {
@@ -136,6 +137,8 @@ function createGroupStore(deps: StoreSpansDeps) {
       }
       if (!(await addGroup(request, trace.stored.id, group.spans, refused))) continue;
       const stored = { accountId, traceId: trace.stored.id, otelTraceId: group.otelTraceId };
+      const evaluations = group.spans.flatMap((span) => span.evaluations);
+      if (evaluations.length > 0) await addEvaluations({ ...stored, evaluations });
       const isErrorNew = await deps.completeSpans(stored);
       if (isErrorNew || group.spans.some(({ status }) => status === "error")) await deps.clearFailure(stored);
       if (!changesStored(trace.stored, group)) return;

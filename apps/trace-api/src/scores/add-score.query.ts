@@ -1,7 +1,15 @@
 import { rowIsLocked, withTransaction } from "@waymark/database";
 import { textField } from "@waymark/service/fields";
 import type { IdempotencyKey } from "@waymark/service/http";
-import { type Batching, maxScoreName, type OnLock, oneAtATime, onLockStatements, skipLockedSql } from "@waymark/traces";
+import {
+  type Batching,
+  maxScoreName,
+  maxScoresPerTrace,
+  type OnLock,
+  oneAtATime,
+  onLockStatements,
+  skipLockedSql,
+} from "@waymark/traces";
 import type pg from "pg";
 import { z } from "zod";
 import { type KeyRefusal, keyStateSql } from "../idempotency/idempotency-guard.js";
@@ -47,8 +55,6 @@ export type AddScoreResult =
   | { outcome: "replayed"; id: string }
   | { outcome: "trace_not_found" | "span_not_found" | "scores_full" }
   | KeyRefusal;
-
-export const maxScoresPerTrace = 100;
 
 /** One at a time adds to a trace, so that its scores are counted exactly. A probe of `trace_pkey`. */
 const lockTraceSql = (onLock: OnLock) => `

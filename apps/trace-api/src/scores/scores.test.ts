@@ -1,9 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
 import { randomRuns } from "@waymark/testing";
+import { maxScoresPerTrace } from "@waymark/traces";
 import fc from "fast-check";
 import { spanBody, type TestAccount, useApp } from "../app.fixture.js";
-import { maxScoresPerTrace } from "./add-score.query.js";
 
 const test = useApp();
 const june = { from: "2026-06-01T00:00:00Z", to: "2026-07-01T00:00:00Z" };

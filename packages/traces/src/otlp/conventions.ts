@@ -275,6 +275,9 @@ export const conventions: readonly Convention[] = [
 /** Counts of cached tokens that are not within the input: Claude Code tells Anthropic's own. */
 export const cacheCountsApart = ["cache_read_tokens", "cache_creation_tokens"] as const;
 
+/** The event of a judgement of its span, https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-events/ */
+export const evaluationEvent = "gen_ai.evaluation.result";
+
 export const choiceEvent = "gen_ai.choice";
 
 /** An event with the span's input or output, for spans without attributes of these. */

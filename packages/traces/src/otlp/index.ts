@@ -8,6 +8,7 @@ export {
   withLogs,
 } from "./complete-span.js";
 export { type SomeLabels, sortedTags } from "./content.js";
+export { evaluationEvent } from "./conventions.js";
 export { codexStarts, hasContent, type MappedLog, type MappedLogs, mapLogs } from "./map-logs.js";
 export {
   type Context,
@@ -17,7 +18,7 @@ export {
   maxAttributesBytes,
   spanUuid,
 } from "./map-request.js";
-export { type ModelUsage, type Tokens, usageOfJson } from "./model-usage.js";
+export { type Evaluation, evaluationOfJson, type ModelUsage, type Tokens, usageOfJson } from "./model-usage.js";
 export {
   loadOtlpMessages,
   type OtlpEncoding,

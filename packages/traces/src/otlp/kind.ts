@@ -25,6 +25,7 @@ const telling: Readonly<Record<string, SpanKind>> = {
   "gcp.vertex.agent.tool_call_args": "tool",
   "pydantic_ai.all_messages": "agent",
   all_messages_events: "agent",
+  "gen_ai.evaluation.name": "evaluation",
   "gen_ai.tool.name": "tool",
   "gen_ai.request.model": "model",
 };

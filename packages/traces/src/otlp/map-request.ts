@@ -2,9 +2,16 @@ import { createHash } from "node:crypto";
 import type { SpanKind } from "../statuses.js";
 import { jsonOfAttributes, storableText, textOfValue } from "./any-value.js";
 import { findContent, labelsOf, type SomeLabels, titleOf, withLabelsOf } from "./content.js";
-import { agentAttributes, genericName, langfuseFailure, unknownService } from "./conventions.js";
+import { agentAttributes, evaluationEvent, genericName, langfuseFailure, unknownService } from "./conventions.js";
 import { kindOfAttributes } from "./kind.js";
-import { type ModelUsage, usageOfAttributes } from "./model-usage.js";
+import {
+  type Evaluation,
+  evaluationName,
+  evaluationOfJson,
+  evaluationStart,
+  type ModelUsage,
+  usageOfAttributes,
+} from "./model-usage.js";
 import { type OtlpSpan, type Scope, type SpanEvent, type SpanLink, spanKinds, type TraceRequest } from "./read-json.js";
 import { type KeyValue, maxMembersOfOne, type Unsigned64 } from "./request.js";
 
@@ -85,6 +92,7 @@ export interface MappedSpan {
   scope: Context | null;
   /** Null for a span that reports no model call. */
   usage: ModelUsage | null;
+  evaluations: readonly Evaluation[];
   /** Its own, else those of its resource. */
   labels: SomeLabels | null;
 }
@@ -228,8 +236,23 @@ function mapSpan(span: OtlpSpan, { service, labels, resource, scope }: ScopedSpa
     resource,
     scope,
     usage: usageOfAttributes(span.attributes),
+    evaluations: evaluationsOf(span),
     labels: withLabelsOf(labelsOf(span.attributes), labels),
   };
+}
+
+/** Of one span; a trace has as many scores. */
+const maxEvaluations = 100;
+
+/** Judgements come as events of the span that they judge, or as its attributes. */
+function evaluationsOf({ spanId, attributes, events }: OtlpSpan): readonly Evaluation[] {
+  const said = events.filter(({ name }) => name === evaluationEvent).slice(0, maxEvaluations);
+  const own = attributes.some(({ key }) => key === evaluationName) ? [{ attributes, timeUnixNano: null }] : [];
+  return [...own, ...said].flatMap(({ attributes: all, timeUnixNano: time }) => {
+    const told = all.filter(({ key }) => key.startsWith(evaluationStart));
+    const at = time && isTime(time) ? timeOfNanos(time) : "";
+    return evaluationOfJson(hex(spanId), at, jsonOfAttributes(told)) ?? [];
+  });
 }
 
 function isFailed({ status, attributes }: OtlpSpan): boolean {

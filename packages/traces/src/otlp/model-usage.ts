@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+import { formatUuid } from "@waymark/database";
 import { jsonMembers } from "@waymark/service/fields";
 import { jsonOfValue, storableText } from "./any-value.js";
 import { cacheCountsApart, conventions, type UsageNames } from "./conventions.js";
@@ -71,6 +73,55 @@ function readUsage(values: Values): ModelUsage | null {
   const provider = first(values, sources.provider, textOf)?.toLowerCase() ?? "";
   const model = first(values, sources.model, textOf) ?? "";
   return { provider, model, tokens: tokens ?? null, cost: cost ?? null };
+}
+
+/** A score of a span. */
+export interface Evaluation {
+  /** A UUID from the span and what is said: a repeated one has the same. */
+  readonly id: string;
+  readonly spanId: string;
+  readonly name: string;
+  /** A number or a text. */
+  readonly number: number | null;
+  readonly text: string | null;
+  readonly comment: string | null;
+}
+
+export const evaluationStart = "gen_ai.evaluation.";
+export const evaluationName = `${evaluationStart}name`;
+const evaluationNames = {
+  name: evaluationName,
+  value: "gen_ai.evaluation.score.value",
+  label: "gen_ai.evaluation.score.label",
+  explanation: "gen_ai.evaluation.explanation",
+} as const;
+const evaluationKeys = Object.values<string>(evaluationNames);
+
+/** The bounds of scores in the trace API. */
+const bounds = { name: 100, text: 1_000, comment: 4_000, number: 1e15 } as const;
+
+/**
+ * @param at the time as a text, which tells equal judgements apart
+ * @param json the attributes of an event or a span as a valid JSON object
+ */
+export function evaluationOfJson(spanId: string, at: string, json: string): Evaluation | undefined {
+  const values = jsonMembers(json, evaluationKeys);
+  const read = (name: keyof typeof evaluationNames) => values.get(evaluationNames[name]) ?? "";
+  const textIn = (name: keyof typeof evaluationNames, most: number) => {
+    const given = read(name);
+    return given.startsWith('"') ? storableText(JSON.parse(given).trim(), most) : "";
+  };
+  const [name, label] = [textIn("name", bounds.name), textIn("label", bounds.text)];
+  const value = read("value") === "" ? Number.NaN : Number(read("value"));
+  const number = Math.abs(value) <= bounds.number ? value : null;
+  if (name === "" || (number === null && label === "")) return undefined;
+  const said = [number === null ? "" : label, textIn("explanation", bounds.comment)].filter(Boolean).join(": ");
+  const comment = storableText(said, bounds.comment) || null;
+  const told = { spanId, name, number, text: number === null ? label : null, comment };
+  const hash = createHash("sha256")
+    .update(JSON.stringify([at, told]))
+    .digest();
+  return { id: formatUuid(hash), ...told };
 }
 
 function first<T>(values: Values, names: readonly string[], read: (json: string) => T | undefined): T | undefined {
