@@ -4,21 +4,17 @@ import { type RpcStatus, readStatus, rpcCodes, writeStatusDetails } from "@wayma
 import type { Request, Response, Router } from "express";
 import { FramedMessage, type MessageHead } from "./framed-message.js";
 
-/** The methods of OTLP, and the routes that answer them. */
 const paths: Readonly<Record<string, string>> = {
   "/opentelemetry.proto.collector.trace.v1.TraceService/Export": "/v1/traces",
   "/opentelemetry.proto.collector.logs.v1.LogsService/Export": "/v1/logs",
   "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export": "/v1/metrics",
 };
-/** Names that gRPC and `Content-Encoding` share. */
 const encodings: readonly string[] = ["gzip", "deflate"];
 /** `grpc-message` may take three bytes for one, and clients take heads of 8 KiB. */
 const maxMessageLength = 1_000;
 
 export interface CallLimits {
-  /** Within this time a call's message arrives. */
   arrivalMs: number;
-  /** Within this time the client takes the answer. */
   answerMs: number;
 }
 

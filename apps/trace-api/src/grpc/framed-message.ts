@@ -1,6 +1,5 @@
 import { Transform, type TransformCallback } from "node:stream";
 
-/** The frame around a message, before its bytes. */
 export interface MessageHead {
   isCompressed: boolean;
   bytes: number;

@@ -1,4 +1,4 @@
-import { connect, constants } from "node:http2";
+import { connect, constants, type Settings } from "node:http2";
 import { createServer } from "node:net";
 import grpc from "@grpc/grpc-js";
 import { afterAll } from "@jest/globals";
@@ -93,8 +93,8 @@ export function call(port: number, signal: Signal, request: object | Buffer, opt
 export const keyOf = ({ key }: Pick<TestAccount, "key">) => ({ authorization: `Bearer ${key}` });
 
 /** A raw connection, for calls that no client of gRPC makes. */
-export function openRaw(port: number) {
-  const session = connect(`http://127.0.0.1:${port}`);
+export function openRaw(port: number, settings: Settings = {}) {
+  const session = connect(`http://127.0.0.1:${port}`, { settings });
   session.on("error", () => undefined);
   const begin = (headers: Record<string, string>) => {
     const stream = session.request({

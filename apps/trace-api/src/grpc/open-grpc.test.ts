@@ -86,8 +86,8 @@ describe("OTLP over gRPC", () => {
 
   it("is RESOURCE_EXHAUSTED with RetryInfo above 256 calls in hand of a key, which count with HTTP's", async () => {
     const account = await test.makeAccount("pro");
-    const raw = Array.from({ length: 3 }, () => openRaw(port));
-    const held = raw.flatMap(({ begin }) => Array.from({ length: 90 }, () => begin(keyOf(account))));
+    const raw = Array.from({ length: 6 }, () => openRaw(port));
+    const held = raw.flatMap(({ begin }) => Array.from({ length: 45 }, () => begin(keyOf(account))));
     for (const { stream } of held) stream.write(frame(Buffer.alloc(3), false, 10));
     expect(await Promise.race(held.map((each) => each.status))).toBe(String(grpc.status.RESOURCE_EXHAUSTED));
     const refused = await call(port, "traces", span(), keyOf(account)).catch((error: grpc.ServiceError) => error);

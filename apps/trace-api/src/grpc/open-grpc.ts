@@ -1,11 +1,5 @@
 import { readFile } from "node:fs/promises";
-import {
-  createSecureServer,
-  createServer,
-  type IncomingHttpHeaders,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-} from "node:http2";
+import { createSecureServer, createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import { bind, connectionLimits, type FurtherServer, isAddressInUse, readable } from "@waymark/service";
 import type { Refusals } from "@waymark/service/http";
@@ -13,18 +7,17 @@ import type { Response, Router } from "express";
 import type { Logger } from "pino";
 import { sendOtlpError } from "../otlp/otlp-http.js";
 import { answerCall } from "./call.js";
+import { GrpcConnections } from "./connections.js";
 
 /** Until its key is known a call holds up to 64 KiB, the window of HTTP/2. */
 const grpcLimits = {
   connections: 1_000,
-  /** Calls of one connection at a time. */
-  callsPerConnection: 100,
+  callsPerConnection: 50,
   /** Calls of all connections at a time: as many as requests in progress. */
   calls: 2_048,
   arrivalMs: connectionLimits.requestTimeoutMs,
   answerMs: connectionLimits.stallTimeoutMs,
   handshakeMs: connectionLimits.headersTimeoutMs,
-  /** A quiet connection is closed; clients open another one for their next call. */
   idleMs: 300_000,
 };
 
@@ -64,9 +57,9 @@ export async function openGrpc(options: GrpcOptions): Promise<FurtherServer | un
         handshakeTimeout: limits.handshakeMs,
       })
     : createServer(settings);
-  const connections = new GrpcConnections(options.partOf(limits.connections), limits.idleMs);
+  const connections = new GrpcConnections(limits, options.partOf(limits.connections));
   server.on("connection", (socket: Socket) => connections.addSocket(socket));
-  server.on("session", (session) => connections.add(session));
+  server.on("session", (session) => connections.addSession(session));
   let calls = 0;
   const refuse = (response: Response) => {
     const reason = `At most ${limits.calls} calls may be in hand`;
@@ -75,6 +68,7 @@ export async function openGrpc(options: GrpcOptions): Promise<FurtherServer | un
   server.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
     // A client may leave at any moment.
     stream.on("error", () => undefined);
+    if (!connections.begin(stream)) return;
     calls++;
     stream.once("close", () => void calls--);
     answerCall(stream, headers, {
@@ -100,58 +94,4 @@ export async function openGrpc(options: GrpcOptions): Promise<FurtherServer | un
       clearTimeout(cut);
     },
   };
-}
-
-/** Bounds open connections. Once three quarters are there, the oldest without a call makes room for a new one. */
-class GrpcConnections {
-  private readonly sockets = new Set<Socket>();
-  /** The calls of each session. */
-  private readonly sessions = new Map<ServerHttp2Session, number>();
-
-  constructor(
-    private readonly most: number,
-    private readonly idleMs: number,
-  ) {}
-
-  addSocket(socket: Socket): void {
-    if (this.sockets.size >= this.most) {
-      socket.destroy();
-      return;
-    }
-    this.sockets.add(socket);
-    socket.once("close", () => this.sockets.delete(socket));
-  }
-
-  add(session: ServerHttp2Session): void {
-    if (this.sockets.size > (this.most * 3) / 4) this.closeIdle();
-    this.sessions.set(session, 0);
-    session.once("close", () => this.sessions.delete(session));
-    session.on("stream", (stream) => {
-      this.count(session, 1);
-      stream.once("close", () => this.count(session, -1));
-    });
-    session.setTimeout(this.idleMs, () => session.close());
-  }
-
-  close(): void {
-    for (const session of this.sessions.keys()) session.close();
-  }
-
-  destroy(): void {
-    for (const session of this.sessions.keys()) session.destroy();
-    for (const socket of this.sockets) socket.destroy();
-  }
-
-  private count(session: ServerHttp2Session, change: number): void {
-    const calls = this.sessions.get(session);
-    if (calls !== undefined) this.sessions.set(session, calls + change);
-  }
-
-  private closeIdle(): void {
-    for (const [session, calls] of this.sessions) {
-      if (calls > 0) continue;
-      session.close();
-      return;
-    }
-  }
 }

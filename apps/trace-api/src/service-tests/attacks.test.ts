@@ -2,17 +2,20 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { setTimeout } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
 import { afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { createAccount, issueKey } from "@waymark/accounts";
 import { watched } from "@waymark/testing";
 import { traceBody } from "../app.fixture.js";
+import { frame, freePort, openRaw } from "../grpc/grpc.fixture.js";
+import { openRawSocket, rawBytes, rawCall, rawResets } from "../grpc/raw-http2.fixture.js";
 import { openStream } from "../stream/stream.fixture.js";
 import { useServices } from "./services.fixture.js";
 
 /** The deployed service with attackers and a watcher, who must not wait. */
 describe("a watcher is served beside", () => {
   const services = useServices();
-  let [port, pid, accounts] = [0, 0, 0];
+  let [port, grpcPort, pid, accounts] = [0, 0, 0, 0];
   let watcher = "";
   let sockets: Socket[] = [];
   const makeAccount = async () => {
@@ -20,7 +23,8 @@ describe("a watcher is served beside", () => {
     return { id, key: (await issueKey(services.pool, { accountId: id, service: "trace", name: "test" })).key };
   };
   beforeAll(async () => {
-    ({ port, pid } = await services.start());
+    grpcPort = await freePort();
+    ({ port, pid } = await services.start({ OTLP_GRPC_PORT: String(grpcPort) }));
     watcher = (await makeAccount()).key;
   });
   afterEach(() => {
@@ -110,6 +114,34 @@ describe("a watcher is served beside", () => {
     });
     const count = (status: number) => statuses.filter((each) => each === status).length;
     expect([count(200), count(429)]).toEqual([20, 1_180]);
+  });
+
+  it("messages over gRPC in frames of a byte, calls left at once, and what inflates 1,000 times", async () => {
+    const { key } = await makeAccount();
+    const before = memoryMebibytes();
+    let highest = 0;
+    const clock = setInterval(() => (highest = Math.max(highest, memoryMebibytes())), 50);
+    const bomb = gzipSync(Buffer.alloc(16 * 1_048_576));
+    const calls = Array.from({ length: 40 }, (_, n) => 2 * n + 1);
+    const bytes = Buffer.concat(calls.flatMap((stream) => [rawCall(stream, `Bearer ${key}`), rawBytes(stream, 500)]));
+    await beside(async () => {
+      for (let round = 0; round < 10; round++) {
+        for (const flood of [bytes, rawResets(1_000)]) {
+          const socket = await openRawSocket(grpcPort);
+          sockets.push(socket);
+          const closed = new Promise((resolve) => socket.once("close", resolve));
+          socket.write(flood);
+          await closed;
+        }
+        const { session, begin } = openRaw(grpcPort);
+        const sent = calls.map(() => begin({ authorization: `Bearer ${key}`, "grpc-encoding": "gzip" }));
+        for (const { stream } of sent) stream.end(frame(bomb, true));
+        for (const { status } of sent) expect(["3", "8"]).toContain(await status);
+        session.destroy();
+      }
+    });
+    clearInterval(clock);
+    expect(highest - before).toBeLessThan(150);
   });
 
   it("19 stalled streams of each of 12 accounts, whose 20th gets each event once, in little memory", async () => {
