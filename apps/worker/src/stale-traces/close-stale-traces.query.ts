@@ -136,13 +136,28 @@ const closeStaleTracesSql = `
   ), ${insertAlertsSql("closed")}
   SELECT (SELECT count(*)::int FROM closed), a.account_id, a.id FROM (VALUES (1)) AS always LEFT JOIN new_alerts a ON true`;
 
-export async function closeStaleTraces(
+export function closeStaleTraces(
   pool: pg.Pool,
-  { traces, staleAfterMs, uuid }: { traces: readonly WrittenTrace[]; staleAfterMs: number; uuid: () => string },
+  { staleAfterMs, ...ending }: Pick<Ending, "traces" | "uuid"> & { staleAfterMs: number },
 ): Promise<Changed> {
+  return endTraces(pool, { sql: closeStaleTracesSql, ...ending, silenceMs: staleAfterMs });
+}
+
+interface Ending {
+  sql: string;
+  traces: readonly WrittenTrace[];
+  silenceMs: number;
+  uuid: () => string;
+  /** Values after those of all endings. */
+  further?: readonly unknown[];
+}
+
+/** Ends traces by a statement that returns the number of them in each row, and a new alert if there is one. */
+export async function endTraces(pool: pg.Pool, ending: Ending): Promise<Changed> {
+  const { sql, traces, silenceMs, uuid, further = [] } = ending;
   if (traces.length === 0) return { closed: 0, alerts: [] };
-  const { rows } = await pool.query<[number, string | null, string | null]>({
-    text: closeStaleTracesSql,
+  const { rows } = await pool.query<[closed: number, accountId: string | null, alertId: string | null]>({
+    text: sql,
     rowMode: "array",
     values: [
       traces.map(({ accountId }) => accountId),
@@ -150,17 +165,11 @@ export async function closeStaleTraces(
       traces.map(uuid),
       traces.map(({ writtenAt }) => writtenAt),
       traces.map(({ lastWrite }) => lastWrite),
-      staleAfterMs,
+      silenceMs,
       plansWithAlerts,
+      ...further,
     ],
   });
-  return changedOf(rows);
-}
-
-/** Reads an answer: the number of traces in each row, and a new alert if there is one. */
-export function changedOf(
-  rows: readonly [closed: number, accountId: string | null, alertId: string | null][],
-): Changed {
   const alerts = rows.flatMap(([, accountId, alertId]) =>
     accountId === null || alertId === null ? [] : [{ accountId, alertId }],
   );

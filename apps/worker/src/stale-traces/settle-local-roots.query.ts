@@ -1,8 +1,8 @@
-import { insertAlertsSql, plansWithAlerts, returnAlertIdSql, setAlertIdSql } from "@waymark/alerts";
+import { insertAlertsSql, returnAlertIdSql, setAlertIdSql } from "@waymark/alerts";
 import { planIds, planOf } from "@waymark/plan";
 import { setStatusChangeSql, uuidOf } from "@waymark/traces";
 import type pg from "pg";
-import { type Changed, changedOf, hasRecentEndSql, type WrittenTrace } from "./close-stale-traces.query.js";
+import { type Changed, endTraces, hasRecentEndSql, type WrittenTrace } from "./close-stale-traces.query.js";
 
 /** Traces whose spans one statement reads: up to 100,000 of each. */
 const tracesPerStatement = 50;
@@ -92,35 +92,12 @@ export async function settleLocalRoots(
       values: [some.map(({ accountId }) => accountId), some.map(({ traceId }) => traceId)],
     });
     const own = roots.map(([number]) => some[number - 1] as WrittenTrace);
-    const { closed, alerts } = await settle(pool, own, roots, { rootAfterMs, uuid });
+    const further = [...[1, 2, 3, 4, 5, 6].map((column) => roots.map((root) => root[column])), plansWithAnyAgents];
+    const ending = { sql: settleLocalRootsSql, traces: own, silenceMs: rootAfterMs, uuid, further };
+    const { closed, alerts } = await endTraces(pool, ending);
     all.closed += closed;
     all.alerts.push(...alerts);
     all.left.push(...some.filter((trace) => !own.includes(trace)));
   }
   return all;
-}
-
-async function settle(
-  pool: pg.Pool,
-  traces: readonly WrittenTrace[],
-  roots: readonly LocalRoot[],
-  { rootAfterMs, uuid }: { rootAfterMs: number; uuid: () => string },
-): Promise<Changed> {
-  if (traces.length === 0) return { closed: 0, alerts: [] };
-  const { rows } = await pool.query<[number, string | null, string | null]>({
-    text: settleLocalRootsSql,
-    rowMode: "array",
-    values: [
-      traces.map(({ accountId }) => accountId),
-      traces.map(({ traceId }) => traceId),
-      traces.map(uuid),
-      traces.map(({ writtenAt }) => writtenAt),
-      traces.map(({ lastWrite }) => lastWrite),
-      rootAfterMs,
-      plansWithAlerts,
-      ...[1, 2, 3, 4, 5, 6].map((column) => roots.map((root) => root[column])),
-      plansWithAnyAgents,
-    ],
-  });
-  return changedOf(rows);
 }
