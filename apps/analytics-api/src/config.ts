@@ -1,13 +1,5 @@
 import { cellSlotsVariable } from "@waymark/auth";
-import {
-  dashboardUrlVariable,
-  databaseConfig,
-  httpVariables,
-  metricsConfig,
-  portVariable,
-  processesOf,
-  readEnv,
-} from "@waymark/service";
+import { dashboardUrlVariable, httpConfig, httpVariables, portVariable, readEnv } from "@waymark/service";
 
 /**
  * Reads the configuration.
@@ -22,10 +14,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     CELL_SLOTS: cellSlotsVariable(),
   });
   return {
-    http: { host: read.HOST, port: read.ANALYTICS_API_PORT },
-    metrics: metricsConfig(read, "ANALYTICS_API_METRICS_PORT", env),
-    database: databaseConfig(read),
-    processes: processesOf(read),
+    ...httpConfig(read, "ANALYTICS_API", env),
     redisUrl: read.REDIS_URL,
     dashboardUrl: read.DASHBOARD_URL,
     slots: read.CELL_SLOTS,

@@ -1,12 +1,4 @@
-import {
-  databaseConfig,
-  httpVariables,
-  integerVariable,
-  metricsConfig,
-  portVariable,
-  processesOf,
-  readEnv,
-} from "@waymark/service";
+import { httpConfig, httpVariables, integerVariable, portVariable, readEnv } from "@waymark/service";
 import { trustedProxiesVariable } from "@waymark/service/limits";
 import { z } from "zod";
 
@@ -26,10 +18,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     COLLECTOR_RATE_LIMIT_PER_ADDRESS: integerVariable({ min: 0, max: 1_000_000 }).default(50),
   });
   return {
-    http: { host: read.HOST, port: read.COLLECTOR_PORT },
-    metrics: metricsConfig(read, "COLLECTOR_METRICS_PORT", env),
-    database: databaseConfig(read),
-    processes: processesOf(read),
+    ...httpConfig(read, "COLLECTOR", env),
     trustedProxies: read.TRUSTED_PROXIES,
     countryDatabase: read.COUNTRY_DATABASE,
     countryHeader: read.COUNTRY_HEADER,

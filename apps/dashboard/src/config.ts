@@ -1,15 +1,6 @@
 import { mailVariables, readMailSettings } from "@waymark/alerts/mail";
 import { cellSlotsVariable } from "@waymark/auth";
-import {
-  ConfigError,
-  databaseConfig,
-  httpVariables,
-  metricsConfig,
-  portVariable,
-  processesOf,
-  readEnv,
-  urlVariable,
-} from "@waymark/service";
+import { ConfigError, httpConfig, httpVariables, portVariable, readEnv, urlVariable } from "@waymark/service";
 import { networksVariable } from "@waymark/service/fields";
 import { trustedProxiesVariable } from "@waymark/service/limits";
 import { z } from "zod";
@@ -55,10 +46,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     STRIPE_BASE_URL: webUrl.optional(),
   });
   return {
-    http: { host: read.HOST, port: read.DASHBOARD_PORT },
-    metrics: metricsConfig(read, "DASHBOARD_METRICS_PORT", env),
-    database: databaseConfig(read),
-    processes: processesOf(read),
+    ...httpConfig(read, "DASHBOARD", env),
     redisUrl: read.REDIS_URL,
     /** Of its cell: new accounts get one of them. */
     slots: read.CELL_SLOTS,

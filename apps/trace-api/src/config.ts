@@ -2,12 +2,10 @@ import { cellSlotsVariable } from "@waymark/auth";
 import {
   ConfigError,
   dashboardUrlVariable,
-  databaseConfig,
+  httpConfig,
   httpVariables,
   integerVariable,
-  metricsConfig,
   portVariable,
-  processesOf,
   readEnv,
 } from "@waymark/service";
 import { z } from "zod";
@@ -38,11 +36,9 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
       isPortChosen: Boolean(env["OTLP_GRPC_PORT"]),
       tls: certFile && keyFile ? { certFile, keyFile } : undefined,
     },
-    http: { host: read.HOST, port: read.TRACE_API_PORT, bodyLimitBytes: read.BODY_LIMIT_BYTES },
+    ...httpConfig(read, "TRACE_API", env),
+    bodyLimitBytes: read.BODY_LIMIT_BYTES,
     rateLimitPerSecond: read.TRACE_RATE_LIMIT_PER_SECOND,
-    metrics: metricsConfig(read, "TRACE_API_METRICS_PORT", env),
-    database: databaseConfig(read),
-    processes: processesOf(read),
     redisUrl: read.REDIS_URL,
     dashboardUrl: read.DASHBOARD_URL,
     slots: read.CELL_SLOTS,

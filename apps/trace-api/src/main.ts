@@ -37,7 +37,7 @@ await startHttpService(process, {
       log,
       registry,
       siblings,
-      bodyLimitBytes: config.http.bodyLimitBytes,
+      bodyLimitBytes: config.bodyLimitBytes,
       rateLimitPerSecond: config.rateLimitPerSecond,
       uuid: createUuidV7(),
       now,

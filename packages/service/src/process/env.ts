@@ -153,11 +153,26 @@ export const httpVariables = {
 };
 
 /** `auto` takes the cores, two connections each at least. @throws ConfigError unless each process gets a connection */
-export function processesOf(read: { WEB_CONCURRENCY: number | "auto"; DATABASE_POOL_SIZE: number }): number {
+function processesOf(read: { WEB_CONCURRENCY: number | "auto"; DATABASE_POOL_SIZE: number }): number {
   const { WEB_CONCURRENCY: wanted, DATABASE_POOL_SIZE: connections } = read;
   if (wanted === "auto") {
     return Math.max(1, Math.min(availableParallelism(), mostProcesses, Math.floor(connections / 2)));
   }
   if (wanted <= connections) return wanted;
   throw new ConfigError(["WEB_CONCURRENCY must be at most DATABASE_POOL_SIZE: each process needs a connection"]);
+}
+
+/** The settings that all HTTP services have. @param service the beginning of its ports' variables, such as `TRACE_API` */
+export function httpConfig<Service extends string>(
+  read: z.output<z.ZodObject<typeof httpVariables>> &
+    Readonly<Record<`${NoInfer<Service>}_PORT` | `${NoInfer<Service>}_METRICS_PORT`, number>>,
+  service: Service,
+  env: NodeJS.ProcessEnv,
+) {
+  return {
+    http: { host: read.HOST, port: read[`${service}_PORT` as const] },
+    metrics: metricsConfig(read, `${service}_METRICS_PORT` as const, env),
+    database: databaseConfig(read),
+    processes: processesOf(read),
+  };
 }
