@@ -24,7 +24,6 @@ Every error is JSON with an \`error\` string. Beside the errors of each call the
 500 for a fault of the service and 503 with \`Retry-After\` while the database cannot be reached. 429, 500 and 503 are safe to retry.
 `;
 
-/** The description of the statistics service for `/openapi.json` and `/docs`. */
 export function describeAnalyticsApi(routes: readonly Route[]): ApiDescription {
   return {
     title: "Waymark analytics API",
@@ -56,7 +55,6 @@ export function statisticsTools(routes: { listSites: Route; getStats: Route; get
 /** Explains `(other)`, for the descriptions of statistics and custom events. */
 export const otherNote = `A day keeps a bounded number of values per list and counts the rest as \`${otherValue}\`. This row ends its list, unranked and beside the \`limit\`. A value above it may lack the days on which it was part of the rest.`;
 
-/** The headers of every authenticated answer. */
 export const limitHeaders = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"] as const;
 
 const invalidQuery: DocumentedAnswer = {
@@ -81,7 +79,6 @@ export const siteNotFound: DocumentedAnswer = {
   headers: limitHeaders,
 };
 
-/** The answers of a route of one site. */
 export function siteAnswers(
   found: DocumentedAnswer,
   refused = invalidQuery,
@@ -90,7 +87,6 @@ export function siteAnswers(
   return { 200: { headers: limitHeaders, ...found }, 400: refused, 404: missing };
 }
 
-/** The errors of every route. */
 const commonAnswers = {
   401: {
     description: "The key is missing, malformed, unknown, revoked or past its end",

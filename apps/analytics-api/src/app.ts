@@ -41,7 +41,6 @@ const maxKeptValues = 200_000;
 /** Messages of the Model Context Protocol: arguments of a tool. */
 const maxBodyBytes = 65_536;
 
-/** The statistics service: its middleware in order, and every route. */
 export function createApp(deps: AppDeps): Express {
   const columns = createDayColumns({ pool: deps.pool, maxBytes: maxColumnBytes });
   const memory = createFigureMemory({ pool: deps.pool, maxKept: maxKeptValues });

@@ -1,10 +1,6 @@
 import { cellSlotsVariable } from "@waymark/auth";
 import { dashboardUrlVariable, httpConfig, httpVariables, portVariable, readEnv } from "@waymark/service";
 
-/**
- * Reads the configuration.
- * @throws ConfigError naming each missing or wrong variable
- */
 export function loadConfig(env: NodeJS.ProcessEnv) {
   const read = readEnv(env, {
     ...httpVariables,

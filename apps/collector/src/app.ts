@@ -78,7 +78,6 @@ interface AppDeps {
   siblings?: Siblings | undefined;
 }
 
-/** The collector's middleware in order, and every route. */
 export function createApp(deps: AppDeps): Express {
   const refusals = createRefusals(deps.registry);
   const limits = createEventLimits({ ...deps, ...deps.eventsPerSecond, refusals });

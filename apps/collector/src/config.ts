@@ -2,7 +2,6 @@ import { httpConfig, httpVariables, integerVariable, portVariable, readEnv } fro
 import { trustedProxiesVariable } from "@waymark/service/limits";
 import { z } from "zod";
 
-/** @throws ConfigError naming every missing or wrong variable */
 export function loadConfig(env: NodeJS.ProcessEnv) {
   const read = readEnv(env, {
     ...httpVariables,

@@ -89,7 +89,6 @@ function describeRoutesRoute(basePath: string, routes: readonly Route[]): Route 
   return own;
 }
 
-/** The dashboard: its middleware in order, and every route. */
 export function createApp(deps: AppDeps): Express {
   const basePath = "/dashboard/api";
   const readBody = createBodyReader(maxBodyBytes);

@@ -20,10 +20,6 @@ const addressList = z.string().transform((text) =>
     .filter(Boolean),
 );
 
-/**
- * Reads the configuration.
- * @throws ConfigError naming each missing or wrong variable
- */
 export function loadConfig(env: NodeJS.ProcessEnv) {
   const read = readEnv(env, {
     ...httpVariables,
@@ -56,7 +52,6 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     mail: readMailSettings(read),
     /** Its own address, for links, cookies and the check of origins. */
     url: new URL(read.DASHBOARD_URL),
-    /** Shown in examples. */
     traceApiUrl: read.TRACE_API_URL,
     analyticsApiUrl: read.ANALYTICS_API_URL,
     collectorUrl: read.COLLECTOR_URL,
@@ -65,7 +60,6 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     signUp: read.SIGN_UP,
     /** The private networks that the worker posts to. */
     webhookNetworks: read.WEBHOOK_ALLOW_PRIVATE,
-    /** Payments; without them who runs this sets the plans. */
     stripe: readStripe(read),
   };
 }

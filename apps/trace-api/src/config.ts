@@ -10,10 +10,6 @@ import {
 } from "@waymark/service";
 import { z } from "zod";
 
-/**
- * Reads the configuration.
- * @throws ConfigError naming each missing or wrong variable
- */
 export function loadConfig(env: NodeJS.ProcessEnv) {
   const read = readEnv(env, {
     ...httpVariables,

@@ -19,7 +19,6 @@ const mailsPerTraceAnHour = 5;
 const sweepIntervalMs = 15_000;
 const dayMs = 86_400_000;
 
-/** @throws ConfigError naming every missing or wrong variable */
 export function loadConfig(env: NodeJS.ProcessEnv) {
   const read = readEnv(env, {
     ...commonVariables,

@@ -26,7 +26,6 @@ export interface KeyReference {
   accountId?: string;
 }
 
-/** The bounds of a shared key: the only site it reads, and its end. */
 interface Share {
   siteId: string;
   expiresAt: Date | null;
@@ -43,7 +42,6 @@ const keyServiceSql = "CASE service WHEN 'share' THEN 'analytics' ELSE service E
 /** What a key may do. Keys of the analytics API only read, and have none. */
 const keyScopeSql = "CASE service WHEN 'trace' THEN scope END";
 
-/** Keys that work: neither revoked nor past their end. */
 export const isLiveKeySql = "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())";
 
 interface NewKey {
@@ -111,7 +109,6 @@ export async function revokeKey(database: Queryable, reference: KeyReference) {
 const revokeKeysOfSql = `UPDATE api_key SET revoked_at = now()
   WHERE account_id = $1 AND created_by = $2 AND ${isLiveKeySql} RETURNING name, hint`;
 
-/** Revokes the live keys that a person made for the account. */
 export async function revokeKeysOf(
   database: Queryable,
   { accountId, personId }: { accountId: string; personId: string },

@@ -3,7 +3,6 @@ import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 
 interface AccessCacheOptions<Value> {
-  /** For the listener's own connection. */
   connectionString: string;
   load(id: string): Promise<Value | undefined>;
   accountOf(value: Value): string;

@@ -7,7 +7,6 @@ const keyPrefixes = { trace: "wmk_trace_", analytics: "wmk_stats_" } as const;
 
 export type KeyService = keyof typeof keyPrefixes;
 
-/** The service ids, for choices on the command line. */
 export const keyServices = Object.keys(keyPrefixes) as [KeyService, ...KeyService[]];
 
 /** What a key of the trace API may do: send, read, or everything, with deletion. */

@@ -8,10 +8,8 @@ import { allSlots, type Slots } from "./slots.js";
 interface KeyDirectoryOptions {
   service: KeyService;
   pool: pg.Pool;
-  /** For the listener's own connection. */
   connectionString: string;
   log: Logger;
-  /** Of the cell; all by default. */
   slots?: Slots;
   now?: () => number;
   maxEntries?: number;
@@ -83,7 +81,6 @@ function createKeyUses({ pool, log }: { pool: pg.Pool; log: Logger }) {
       latest.set(keyId, at);
       if (latest.size >= maxKeys) void flush();
     },
-    /** Writes the rest and ends. */
     stop() {
       clearInterval(timer);
       return flush();

@@ -15,11 +15,8 @@ export interface LocalSystem {
   readonly databaseUrl?: string;
   /** The services' processes; a killed `start` may leave them behind. */
   readonly apps?: readonly { readonly name: string; readonly pid: number; readonly processStart: string }[];
-  /** The services' addresses. */
   readonly urls?: readonly string[];
-  /** The collector among them. */
   readonly collectorUrl?: string;
-  /** The dashboard. */
   readonly dashboardUrl?: string;
 }
 
@@ -31,7 +28,6 @@ export function dataFolderOf(env: NodeJS.ProcessEnv): string {
   return resolve(repositoryFolder, env["WAYMARK_DATA_DIR"] || ".waymark");
 }
 
-/** The path of a {@link LocalSystem}'s file. */
 export function localSystemFile(dataFolder: string): string {
   return join(dataFolder, "local.json");
 }
@@ -62,7 +58,6 @@ export async function findPublicUrl(
   return url || local?.[part];
 }
 
-/** A command's database, and the origin of its URL. */
 export interface FoundDatabase {
   readonly url: string;
   readonly from: "environment" | "local";
@@ -102,7 +97,6 @@ export function placeOf(url: string): string {
   return `${host}${pathname}`;
 }
 
-/** The sentence for a stopped local system. */
 export function notRunning(dataFolder: string): string {
   return `No local system is running in ${dataFolder}. ${howToStart}`;
 }

@@ -74,7 +74,6 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
 With --json standard output has one JSON object or array ('trace tail': one object a line). A failed command prints nothing
 there and a sentence on standard error.`;
 
-/** The whole command line: the table of its commands. */
 function createProgram(call: CommandCall, args: readonly string[], version: string): Command {
   const { stdout, stderr } = call.context;
   const program = new Command("waymark");

@@ -4,7 +4,6 @@ import type pg from "pg";
 import type { DemoAccounts } from "./demo/demo-accounts.js";
 
 interface RunningSystem {
-  /** The page of the dashboard to begin at. */
   entry: { url: string; note: string };
   traceUrl: string;
   analyticsUrl: string;
@@ -13,7 +12,6 @@ interface RunningSystem {
   database: string;
   queue: string;
   dataFolder: string;
-  /** The folder or service for mails. */
   mails: string;
   accounts: DemoAccounts | undefined;
 }

@@ -12,7 +12,6 @@ import { commandLineOf } from "./processes.js";
 export interface EmbeddedPostgresOptions {
   /** Holds the server's files, log and password. Made if missing. */
   folder: string;
-  /** Such as `fsync: "off"`. */
   settings?: Readonly<Record<string, string>>;
   /** A folder with the programs of another Postgres, such as `/usr/lib/postgresql/15/bin`. */
   programs?: string | undefined;

@@ -29,19 +29,14 @@ environment:
 docker/.env.example lists all variables.
 `;
 
-/** @throws OptionsError naming the mistake */
 export function readOptions(args: string[]) {
   const { help: isHelpWanted = false, running: isCheckWanted = false, ...values } = readArguments(args);
   if (values.demo && values["no-demo"]) throw new OptionsError(["Give either --demo or --no-demo."]);
   return {
     isHelpWanted,
-    /** Only reports whether a system runs on the data folder. */
     isCheckWanted,
-    /** Undefined without `--demo` and `--no-demo`. */
     isDemoWanted: values.demo ? true : values["no-demo"] ? false : undefined,
-    /** Runs the apps from their sources, and restarts them when these change. */
     isWatchWanted: values.watch ?? false,
-    /** The app with an open port for a debugger. */
     inspected: readAppName(values.inspect),
   };
 }

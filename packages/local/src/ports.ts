@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 
-/** Whether a server can listen on a TCP port of the loopback. */
 export function isPortFree(port: number): Promise<boolean> {
   return listenOnce(port).then(
     () => true,

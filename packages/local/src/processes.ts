@@ -34,7 +34,6 @@ function parentOf(pid: number): number {
   return Number(factOf(pid, "ppid=", () => statFieldsOf(pid)[1]) ?? 0);
 }
 
-/** The command line of a running process; undefined if no process has the id. */
 export function commandLineOf(pid: number): string | undefined {
   return factOf(pid, "command=", () => readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim());
 }

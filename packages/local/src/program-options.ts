@@ -2,12 +2,10 @@ import { parseArgs } from "node:util";
 
 /** An option of a program. Without `takes` it is a flag, and with a default it is never missing. */
 interface Option {
-  /** Its line of the help. */
   what: string;
   /** What it takes, as the help calls it: one of some words, a `NUMBER` above 0, or any text. */
   takes?: string | readonly string[];
   default?: number;
-  /** Whether it may come several times. */
   isMany?: true;
 }
 

@@ -23,7 +23,6 @@ interface AppConfig {
 
 export type StartSettings = Awaited<ReturnType<typeof readSettings>>;
 
-/** Reads one app's configuration, as the app itself does. */
 type LoadConfig = (app: AppName, env: NodeJS.ProcessEnv) => Promise<AppConfig>;
 
 /** The apps' own `loadConfig`, from built files or from the sources. */

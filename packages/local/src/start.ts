@@ -29,7 +29,6 @@ import {
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** Node's flags for TypeScript, with workspace packages from their sources. */
 const sourceFlags = () => ["--import", import.meta.resolve("tsx"), "--conditions=source"];
 
 const inspectFlag = "--inspect=127.0.0.1:9229";
@@ -38,7 +37,6 @@ export interface StartDeps {
   options: StartOptions;
   env: NodeJS.ProcessEnv;
   say(text: string): void;
-  /** Aborting it stops the system. */
   signal: AbortSignal;
 }
 
@@ -206,7 +204,6 @@ function dashboardUrlOf(env: NodeJS.ProcessEnv, { ports }: StartSettings): strin
   return (env["DASHBOARD_URL"] || `http://127.0.0.1:${ports.dashboard}`).replace(/\/+$/, "");
 }
 
-/** The URL for the terminal, without user and password. */
 function describeUrl(text: string): string {
   const url = new URL(text);
   return `${url.protocol}//${url.host}${url.pathname}`;

@@ -32,7 +32,6 @@ import type { Request } from "express";
 import { z } from "zod";
 import { limitHeaders, otherNote, siteAnswers } from "../api.js";
 
-/** The query parameters of `GET /sites/:id/stats`. */
 const statsQuery = z
   .object({
     ...rangeParameters,

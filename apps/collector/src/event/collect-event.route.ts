@@ -16,7 +16,6 @@ import type { EventLimits } from "../limits/event-limits.js";
 import { beaconBody, readPageview } from "./beacon.schema.js";
 import type { ClientReader, SpamCheck } from "./read-client.js";
 
-/** The answers to an event, for the API's description. */
 const eventAnswers: Readonly<Record<number, DocumentedAnswer>> = {
   202: {
     description: "The event is committed, or dropped for the reason in the header",

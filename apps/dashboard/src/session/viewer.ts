@@ -56,7 +56,6 @@ type PageSpec<Query extends z.ZodType, Body extends z.ZodType> = Parameters<type
 interface ViewerSpec<Query extends z.ZodType, Body extends z.ZodType, Answer> {
   query?: Query;
   body?: Body;
-  /** 200 without it. */
   status?: 200 | 201;
   /** Returns the object to answer; `{}` without one. */
   handle(input: Parameters<PageSpec<Query, Body>["handle"]>[0] & { viewer: Viewer }): Promise<Answer>;
@@ -85,7 +84,6 @@ function routeFor(find: (response: Response) => Viewer) {
     }) as Answering<`${Method} ${Path}`, Answer>;
 }
 
-/** A route for everybody with a session. */
 export const viewerRoute = routeFor(viewerOf);
 
 /** A route for owners; it answers members 403. */

@@ -38,7 +38,6 @@ const maxRunning = 20;
 export function siteRoutes(deps: AppDeps) {
   const { pool } = deps;
   return [
-    /** Oldest first. */
     viewerRoute("get", "/sites", {
       handle: async ({ viewer }) => ({ sites: (await readSites(pool, viewer.accountId)).map(presentSite) }),
     }),

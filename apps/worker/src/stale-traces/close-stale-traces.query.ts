@@ -16,10 +16,8 @@ export const firstKey: TraceKey = { accountId: smallestUuid, traceId: smallestUu
 /** Nobody is told of a trace that was silent for longer than this beyond its time: a limit that is new covers old traces. */
 const toldWithinDays = 7;
 
-/** An OpenTelemetry trace without any root. */
 const isRootlessSql = "otel_trace_id IS NOT NULL AND root_span_id IS NULL";
 
-/** Traces as they were last written. */
 export interface WrittenTrace extends TraceKey {
   writtenAt: string;
   lastWrite: string;
@@ -32,7 +30,6 @@ interface Silences {
   rootAfterMs: number;
 }
 
-/** The traces that a statement ended, and their new alerts. */
 export interface Changed {
   closed: number;
   alerts: AlertKey[];
@@ -148,7 +145,6 @@ interface Ending {
   traces: readonly WrittenTrace[];
   silenceMs: number;
   uuid: () => string;
-  /** Values after those of all endings. */
   further?: readonly unknown[];
 }
 

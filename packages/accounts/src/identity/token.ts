@@ -3,7 +3,6 @@ import { firstSlot } from "@waymark/auth";
 
 const tokenBytes = 32;
 
-/** 32 random bytes in base64url: a secret. */
 export function createToken(): string {
   return randomBytes(tokenBytes).toString("base64url");
 }

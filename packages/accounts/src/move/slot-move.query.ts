@@ -28,7 +28,6 @@ export async function readMoves(pool: pg.Pool): Promise<SlotMove[]> {
 
 const notifySql = "SELECT pg_notify('waymark_access', id::text) FROM account WHERE slot = $1";
 
-/** Notes a phase of a slot's move, and tells the services. */
 export async function setPhase(client: Queryable, { slot, id, phase, other }: SlotMove): Promise<void> {
   await client.query(
     `INSERT INTO slot_move (slot, id, phase, other) VALUES ($1, $2, $3, $4) ON CONFLICT (slot) DO UPDATE SET phase = $3`,

@@ -6,7 +6,6 @@ export type TimeArgument = (now: Date) => string;
 
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
-/** The forms of a time, for the help of an option. */
 export const timeForms = "2h, 30m or 7d ago, a UTC day, or ISO 8601";
 export const laterForms = "12h or 30d from now, the beginning of a UTC day, or ISO 8601";
 
@@ -32,12 +31,10 @@ function timeParser(direction: "ago" | "from now"): (text: string) => TimeArgume
 export const parseTime = timeParser("ago");
 export const parseLaterTime = timeParser("from now");
 
-/** The UTC day of a time, such as `2026-05-01`. */
 export function dayOf(time: string): string {
   return time.slice(0, 10);
 }
 
-/** Collects the values of an option that may be repeated. */
 export function collect(value: string, values: string[] = []): string[] {
   return [...values, value];
 }
@@ -52,7 +49,6 @@ export function names<Name extends string>(allowed: readonly Name[]): (text: str
   };
 }
 
-/** Makes a parser of whole numbers within bounds, both included. */
 export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return (text) => {
     const value = Number(text);

@@ -29,7 +29,6 @@ failed meanwhile. Webhooks always get each failure.
 Example:
   $ waymark account alerts me@example.com --mode digest --window 10m`;
 
-/** `waymark account create|list|plan|email|alerts|delete`. */
 export function addAccountCommands(program: Program): void {
   const account = program.group("account", "create accounts, list them, change their plan or address, delete them");
   account("create", "create an account", createHelp)

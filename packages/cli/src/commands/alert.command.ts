@@ -5,7 +5,6 @@ import type { Program } from "../context/command-builder.js";
 import { CommandError } from "../context/command-error.js";
 import { listing } from "../output/terminal-text.js";
 
-/** `waymark alert list|retry`. */
 export function addAlertCommands(program: Program): void {
   const alert = program.group("alert", "look at an account's alerts, send failed ones again");
   alert("list", "list an account's alerts, newest first: pending, held for a summary, sent, or failed for good")

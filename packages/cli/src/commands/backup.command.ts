@@ -34,7 +34,6 @@ Examples:
   $ DATABASE_URL=postgres://owner:password@host/empty waymark restore --file waymark.backup
   $ ssh elsewhere cat waymark.backup | waymark restore --file -`;
 
-/** `waymark backup` and `waymark restore`. */
 export function addBackupCommands(program: Program): void {
   program
     .command("backup", "write all data of the database into a file", backupHelp)

@@ -34,7 +34,6 @@ Retry-After until the map leads them to the other cell, so clients and exporters
 Until step 2 ends, --undo takes it back. Each command can be run again after an interruption, also by kill -9. The URLs are those
 of the tables' owner; TARGET_DATABASE_URL may hold the one of --to, where no list of processes shows it.`;
 
-/** `waymark cell move` and `waymark cell moves`. */
 export function addCellMoveCommands(cell: Group): void {
   cell("move", "move a slot's accounts into another cell's database", moveHelp)
     .required("--slot <slot>", "two hexadecimal digits, such as a3")

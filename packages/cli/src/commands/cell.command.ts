@@ -12,7 +12,6 @@ Examples:
   $ waymark cell map --proxy nginx --cell a=00-7f --cell b=80-ff > /etc/nginx/conf.d/waymark-cells.conf
   $ waymark cell map --proxy caddy --cell a=00-7f --cell b=80-ff > /etc/caddy/waymark-cells.caddy`;
 
-/** `waymark cell map`, `waymark cell move` and `waymark cell moves`. */
 export function addCellCommands(program: Program): void {
   const cell = program.group("cell", "spread accounts over several installations");
   cell("map", "print a proxy's map of slots to cells", mapHelp)

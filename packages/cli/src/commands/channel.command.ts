@@ -37,7 +37,6 @@ const list = listing(
   "The account has no channels.",
 );
 
-/** `waymark channel create|list|deliveries|test|confirm|delete`. */
 export function addChannelCommands(program: Program): void {
   const channel = program.group("channel", "say where an account's alerts go");
   const ofChannel = (...[name, about]: Parameters<typeof channel>) =>

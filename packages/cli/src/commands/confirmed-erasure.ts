@@ -57,7 +57,6 @@ function describeOwned(owned: Owned): string {
   return `${inWords(keys, "key")}, ${ofSites}, ${hasMoreTraces ? "more than " : ""}${inWords(traces, "trace")}`;
 }
 
-/** Names goals and funnels where there are some. */
 function describeGoals({ goals, funnels }: OwnedBySite): string {
   return `${goals > 0 ? `, ${inWords(goals, "goal")}` : ""}${funnels > 0 ? `, ${inWords(funnels, "funnel")}` : ""}`;
 }

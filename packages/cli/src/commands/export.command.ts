@@ -22,7 +22,6 @@ Examples:
   $ waymark export --site example.com --file visits.ndjson
   $ waymark export --site example.com | gzip > visits.ndjson.gz`;
 
-/** `waymark export`. */
 export function addExportCommand(program: Program): void {
   program
     .command("export", "write a site's page views and events, one JSON object a line, oldest first", help)

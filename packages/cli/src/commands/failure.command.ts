@@ -12,7 +12,6 @@ Example:
 
 const defaultDays = 30;
 
-/** `waymark failure list`. */
 export function addFailureCommands(program: Program): void {
   const failure = program.group("failure", "list what went wrong in failed traces");
   failure("list", "list what went wrong in an account's failed traces, most frequent first", listHelp)

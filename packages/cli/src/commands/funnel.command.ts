@@ -12,7 +12,6 @@ Example:
 
 const list = listing(["id", "name", "steps"], "The site has no funnels. 'waymark funnel create' makes one.");
 
-/** `waymark funnel create|list|delete`. */
 export function addFunnelCommands(program: Program): void {
   const funnel = program.group("funnel", "create funnels of a site's goals, list them, delete them");
   funnel("create", "create a funnel of goals", createHelp)

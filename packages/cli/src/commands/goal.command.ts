@@ -18,7 +18,6 @@ function parseProperty(text: string) {
   return { property: text.slice(0, at), value: text.slice(at + 1) };
 }
 
-/** `waymark goal create|list|delete`. */
 export function addGoalCommands(program: Program): void {
   const goal = program.group("goal", "create the goals of a site, list them, delete them");
   goal("create", "create a goal: a custom event or a page", createHelp)

@@ -87,7 +87,6 @@ Examples:
   $ waymark import --site example.com --file goatcounter-export.csv.gz --from goatcounter --drop-bots
   $ zcat access.log.*.gz | waymark import --site example.com --file - --json`;
 
-/** `waymark import`. */
 export function addImportCommand(program: Program): void {
   declare(program).run((context, options) =>
     onDatabase(context, async ({ pool }) => {
@@ -116,7 +115,6 @@ function declare(program: Program) {
 
 type ImportOptions = ReturnType<typeof declare> extends CommandBuilder<[], infer Options> ? Options : never;
 
-/** Where an import goes. */
 interface Target {
   readonly pool: CommandDatabase["pool"];
   readonly site: Site;
@@ -250,7 +248,6 @@ interface Conclusion {
   value: { rejected: number };
   text: string;
   others: number;
-  /** What the lines were read as. */
   read?: string;
 }
 

@@ -11,7 +11,6 @@ const columns = [
 const createHelp =
   "\nExample:\n  $ waymark key create --account me@example.com --service trace --scope ingest --name laptop";
 
-/** `waymark key create|list|rename|revoke`. */
 export function addKeyCommands(program: Program): void {
   const key = program.group("key", "create API keys, list them, rename them, revoke them");
   key("create", "create an API key and show it, this once", createHelp)

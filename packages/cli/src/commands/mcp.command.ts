@@ -16,7 +16,6 @@ const help = `
 A client starts it and talks to it over standard input and output. In the client's settings:
   {"mcpServers": {"waymark": {"command": "waymark", "args": ["mcp"], "env": {"WAYMARK_TRACE_KEY": "wmk_trace_…"}}}}`;
 
-/** `waymark mcp`. */
 export function addMcpCommand(program: Program, version: string): void {
   const about = "give agents tools that read traces and statistics, by the Model Context Protocol over stdio";
   addServiceOptions(program.command("mcp", about, help))
@@ -42,7 +41,6 @@ async function serve(context: CommandContext, options: McpOptions, version: stri
   return signal.aborted ? { exitCode: interruptedExitCode } : {};
 }
 
-/** The services with a key. */
 function servicesOf(env: NodeJS.ProcessEnv, options: McpOptions): ToolService[] {
   const services: ToolService[] = [];
   if (options.key ?? env["WAYMARK_TRACE_KEY"]) services.push({ name: "trace API", ...serviceOf(env, options) });

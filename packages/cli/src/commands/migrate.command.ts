@@ -10,7 +10,6 @@ Example:
 With ${Object.values(rolePasswordVariables).join(", ")}
 it also makes the services' roles (waymark_trace_api and so on), each with the few rights that its service needs.`;
 
-/** `waymark migrate`. */
 export function addMigrateCommand(program: Program): void {
   program
     .command("migrate", "bring the database's tables to this version; safe to run again, and by several at once", help)

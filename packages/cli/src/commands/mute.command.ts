@@ -10,7 +10,6 @@ mute of a failure replaces the first one's time.
 Examples:
   $ waymark mute create --account me@example.com --group 5b7c1b0e-6b5f-8d43-9a51-0d7f4a1f3c55 --until 12h`;
 
-/** `waymark mute create|list|delete`. */
 export function addMuteCommands(program: Program): void {
   const mute = program.group("mute", "silence the alerts of a failure, list what is muted, end it");
   mute("create", "silence the alerts of a failure, for good or until a time", createHelp)

@@ -29,7 +29,6 @@ Examples:
   $ waymark rollup rebuild --site example.com --from 7d
   $ waymark rollup rebuild --site example.com --from 2026-05-01 --to 2026-05-31 --check`;
 
-/** `waymark rollup rebuild`. */
 export function addRollupCommands(program: Program): void {
   const rollup = program.group("rollup", "compare a site's figures with its raw events");
   rollup("rebuild", "count a site's figures again, report differences, and mend them", help)

@@ -55,7 +55,6 @@ function shareProblem(text: string): string | undefined {
   }
 }
 
-/** `waymark rule create|list|delete`. */
 export function addRuleCommands(program: Program): void {
   const rule = program.group(
     "rule",

@@ -16,7 +16,6 @@ begins with DASHBOARD_URL.
 Example:
   $ waymark sign-in-link --account me@example.com`;
 
-/** `waymark sign-in-link`. */
 export function addSignInLinkCommand(program: Program): void {
   program
     .command("sign-in-link", "make a link that signs in to the dashboard", help)

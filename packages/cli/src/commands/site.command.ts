@@ -54,7 +54,6 @@ Examples:
 
 const list = listing(["id", "domain", "name"], "The account has no sites. 'waymark site create' makes one.");
 
-/** `waymark site create|list|share|rename|claim|delete`. */
 export function addSiteCommands(program: Program): void {
   const site = program.group(
     "site",
@@ -152,10 +151,8 @@ function explainConflict({ id, domain, older, isProven }: DomainConflict): strin
   return `another account has a site with the domain ${domain} too, and gets the same events.`;
 }
 
-/** Used when nothing names a collector. */
 const placeholderUrl = "https://collector.example.com";
 
-/** The tag for the pages of a site. @param slot of its account */
 function scriptTag(collectorUrl: string, { domain, slot }: { domain: string; slot: string }): string {
   const { href } = new URL(addressOf(collectorUrl, slot));
   return `<script defer src="${href.replace(/\/+$/, "")}/js/script.js" data-domain="${domain}"></script>`;

@@ -50,7 +50,6 @@ function several<T>(parse: (text: string) => T[]) {
   return { parse, default: [] as T[], shownDefault: "none" };
 }
 
-/** `waymark stats`. */
 export function addStatsCommand(program: Program): void {
   program
     .command("stats", "show a site's visitors and page views: totals, days and top lists", help)

@@ -37,7 +37,6 @@ Examples:
 
 const tailHelp = "\nWith --json each line is an object: the event (new or changed) and the trace.";
 
-/** `waymark trace list|show|tail`. */
 export function addTraceCommands(program: Program): void {
   const trace = program.group("trace", "list traces, show one, follow new ones; over HTTP, with a key");
   addListCommand(trace);
@@ -114,7 +113,6 @@ function addShowCommand(trace: Group): void {
     });
 }
 
-/** @throws CommandError when no span of the trace or several have the id or the part of one */
 function findSpan(trace: Trace, text: string): Span {
   const isMatch = ({ id }: Span) => id === text || (isIdPart(text) && matchesId(id, text));
   const [span, ...others] = trace.spans.filter(isMatch);
@@ -159,7 +157,6 @@ function addTailCommand(trace: Group): void {
     });
 }
 
-/** An amount as the trace API takes it. */
 function dollars(text: string): string {
   if (/^\d{1,9}(\.\d{1,12})?$/.test(text)) return text;
   throw new InvalidArgumentError("It must be a decimal number of dollars, such as 0.25.");

@@ -30,7 +30,6 @@ Examples:
   $ waymark usage rebuild --check
   $ waymark usage rebuild --account me@example.com`;
 
-/** `waymark usage`, `waymark usage models`, `waymark usage rebuild`. */
 export function addUsageCommand(program: Program): void {
   const usage = program
     .command("usage", "show an account's use of its plan in this UTC month", usageHelp)

@@ -26,7 +26,6 @@ interface Settings<T> {
   parse?(text: string, before?: T): T;
   choices?: readonly T[];
   default?: NoInfer<T>;
-  /** The default in the help. */
   shownDefault?: string;
   isHidden?: boolean;
   conflicts?: string;
@@ -56,9 +55,7 @@ export function onOwner<Options extends object, T>(
   });
 }
 
-/** The whole command line, to add commands to. */
 export type Program = CommandBuilder<[], object>;
-/** Adds a command below another one. */
 export type Group = ReturnType<Program["group"]>;
 
 /** Declares a command by commander; its arguments and options reach the command's work typed by their flags. */
@@ -123,7 +120,6 @@ export class CommandBuilder<Args extends readonly string[], Options extends obje
     return this;
   }
 
-  /** The command's work. */
   run(work: (context: CommandContext & { isJson: boolean }, ...given: [...Args, Options]) => Promise<Outcome>): void {
     this.declared.action(async (...given: unknown[]) => {
       const { json, ...options } = this.declared.optsWithGlobals<Options & { json?: true }>();

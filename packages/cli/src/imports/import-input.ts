@@ -53,7 +53,6 @@ async function peek(stream: Readable): Promise<string> {
   return start?.toString("latin1", 0, 2) ?? "";
 }
 
-/** The content of gzip, a part at a time. */
 async function* unpack(packed: Readable): AsyncGenerator<Buffer> {
   try {
     yield* pipeline(packed, createGunzip(), () => undefined);

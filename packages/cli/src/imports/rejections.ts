@@ -4,7 +4,6 @@ import { CommandError } from "../context/command-error.js";
 import { openOutput } from "../output/open-output.js";
 import { formatCount } from "../output/terminal-text.js";
 
-/** A rejected line of an import, with the reason. */
 interface Rejection {
   line: number;
   problem: string;

@@ -10,7 +10,6 @@ const widthBounds = { min: 40, max: 200, default: 100 };
 
 const segmenter = new Intl.Segmenter();
 
-/** How output is drawn. */
 export type TerminalStyle = ReturnType<typeof styleOf>;
 
 /** Colours and width of a stream. Only terminals get colours, and none with `NO_COLOR` (no-color.org). */
@@ -69,7 +68,6 @@ export function cutTo(text: string, width: number): string {
   return width > 0 ? `${cut}…` : "";
 }
 
-/** A count with separators, such as `10,000`. */
 export function formatCount(value: number): string {
   return value.toLocaleString("en-US");
 }

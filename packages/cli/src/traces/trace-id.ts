@@ -43,7 +43,6 @@ export function isIdPart(text: string): boolean {
   return /^[0-9a-f-]{4,35}$/i.test(text);
 }
 
-/** Whether an id ends or begins with a part of an id, in either case of letters. */
 export function matchesId(id: string, part: string): boolean {
   const [whole, wanted] = [id.toLowerCase(), part.toLowerCase()];
   return whole.endsWith(wanted) || whole.startsWith(wanted);

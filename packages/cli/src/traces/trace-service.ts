@@ -24,14 +24,12 @@ const defaultUrl = "http://127.0.0.1:4100";
 /** A person waits for the answer. */
 const timeoutMs = 20_000;
 
-/** Adds the options for the trace API and its key. */
 export function addServiceOptions<Options extends object>(command: CommandBuilder<[], Options>) {
   return command
     .option("--key <key>", "a key of the trace service (default: WAYMARK_TRACE_KEY, which other users cannot see)")
     .option("--url <url>", `the trace API's address (default: WAYMARK_TRACE_URL or ${defaultUrl})`);
 }
 
-/** A client for the trace API of {@link serviceOf}. */
 export function connectService(
   env: NodeJS.ProcessEnv,
   options: ServiceOptions,
@@ -56,7 +54,6 @@ export function serviceOf(env: NodeJS.ProcessEnv, options: ServiceOptions): { ur
   return checkAddress({ url, key }, "--url or WAYMARK_TRACE_URL");
 }
 
-/** @throws CommandError when the address or the key is none; `source` names the address */
 export function checkAddress({ url, key }: { url: string; key: string }, source: string): { url: string; key: string } {
   checkWebUrl(url, source);
   if (!/^[\x21-\x7e]+$/.test(key)) throw new CommandError("The key has characters that no key has.");

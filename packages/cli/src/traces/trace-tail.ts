@@ -9,7 +9,6 @@ import {
 import { parseObject } from "../context/json.js";
 import { reasonOf } from "./trace-service.js";
 
-/** A new trace, or a changed status. */
 export interface TailEvent {
   event: "new" | "changed";
   trace: ListedTrace;
@@ -20,7 +19,6 @@ interface TailOptions {
   /** Opens the stream after an event's id, or from now on. */
   openStream(lastId: string | undefined): Promise<AsyncIterable<StreamPart>>;
   query: Omit<TraceQuery, "limit" | "cursor">;
-  /** Number of earlier traces to begin with. */
   lines: number;
   signal: AbortSignal;
   onEvent(event: TailEvent): void;
@@ -29,7 +27,6 @@ interface TailOptions {
   onRecovery(): void;
   /** Called when the service no longer knows the last event: changes since then are missing. */
   onGap(): void;
-  /** Waits; rejects when the signal aborts. */
   sleep(ms: number): Promise<unknown>;
 }
 
@@ -98,7 +95,6 @@ function createHistory() {
       if (before) return before.status === trace.status ? undefined : "changed";
       return newest === undefined || trace.id > newest ? "new" : "changed";
     },
-    /** The last known traces, at the beginning. */
     last(count: number): ListedTrace[] {
       for (const id of known.keys()) if (newest === undefined || id > newest) newest = id;
       return [...known.values()].slice(Math.max(0, known.size - count));

@@ -71,7 +71,6 @@ function drawFields(trace: Trace, style: TerminalStyle, isFull: boolean): string
   return formatFields(fields);
 }
 
-/** Tokens and cost in a line a model, and in all for several. */
 function drawUsage({ models, ...whole }: TraceUsage, style: TerminalStyle): string {
   const sums = ["calls", "input_tokens", "output_tokens", "cost_usd"] as const;
   const calls = models.reduce((all, model) => all + model.calls, 0);
@@ -113,7 +112,6 @@ function drawRows(rows: readonly TreeRow[], window: Window, style: TerminalStyle
   return [style.dim(head.trimEnd()), ...lines];
 }
 
-/** Draws a span alone, with its error, input and output in full. */
 export function drawSpan(span: Span, trace: Trace, style: TerminalStyle): string {
   const section = (title: string, value: unknown, paint = (line: string) => line) =>
     value === null || value === undefined ? [] : ["", style.bold(title), ...toLines(textOf(value, 2)).map(paint)];
@@ -139,7 +137,6 @@ function toLines(text: string): string[] {
   return text.split(/\r\n|\r|\n/).map(printable);
 }
 
-/** A span's error, input and output, below its line. */
 function drawContent(span: Span, indent: string, style: TerminalStyle, isFull: boolean): string[] {
   const draw = (mark: string, value: unknown) => {
     if (value === null || value === undefined) return [];
@@ -178,7 +175,6 @@ function drawBar(span: Span, { from, length }: Window, width: number): string {
   return " ".repeat(first) + (span.ended_at === null ? "░" : "█").repeat(cells);
 }
 
-/** From the first start to the last known time of the trace and its spans. */
 function windowOf(trace: Trace): Window {
   let [from, to] = [toMicros(trace.started_at), toMicros(trace.ended_at ?? trace.started_at)];
   for (const { started_at, ended_at } of trace.spans) {
@@ -197,7 +193,6 @@ function formatOffset(micros: number): string {
   return micros === 0 ? "0" : `+${formatDuration(micros)}`;
 }
 
-/** A span with its branch of the tree. */
 interface TreeRow {
   span: Span;
   /** The lines before its name, such as `│  └─ `. */

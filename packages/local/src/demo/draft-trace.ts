@@ -117,7 +117,6 @@ export function draftTrace(
   return { ...about, endMs: root?.endMs ?? null, spans };
 }
 
-/** The question and the answer of a call of a model. */
 export function chat(question: string, answer: string) {
   return { input: [{ role: "user", content: question }], output: { role: "assistant", content: answer } };
 }

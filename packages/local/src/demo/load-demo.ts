@@ -150,7 +150,6 @@ function estimateTokens(value: unknown): number {
   return Math.ceil((JSON.stringify(value ?? "").length - 2) / 4);
 }
 
-/** A time with microseconds. */
 function timeOf(ms: number): string {
   const micros = Math.floor((ms % 1) * 1_000);
   return new Date(Math.floor(ms)).toISOString().replace("Z", `${String(micros).padStart(3, "0")}Z`);

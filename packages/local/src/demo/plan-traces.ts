@@ -40,7 +40,6 @@ export async function planProTraces(end: number): Promise<PlannedTrace[]> {
   );
 }
 
-/** The Free account's: one agent, within the plan. */
 export function planFreeTraces(end: number): PlannedTrace[] {
   const random = createRandom(2);
   return repeat(24, (n) => ({

@@ -141,7 +141,6 @@ function sourceFoldersOf(root: string, app: string): string[] {
   return [...found];
 }
 
-/** Whether a change of the file may change the running app. */
 export function isAppSource(path: string): boolean {
   return /\.(ts|js|json)$/.test(path) && !/\.(test|fixture)\.ts$/.test(path);
 }
