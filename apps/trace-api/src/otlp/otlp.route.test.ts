@@ -135,7 +135,7 @@ describe("POST /v1/traces", () => {
       expect(full.text).toContain('"n":9007199254740993');
       const refused = await account.get(`/api/v1/traces/${id}?include=all`).expect(400);
       expect(refused.body.fields).toEqual({
-        include: "Must be one or several of these, separated by commas: attributes, usage, scores, labels",
+        include: "Must be one or several of these, separated by commas: kind, attributes, usage, scores, labels",
       });
     });
 
