@@ -22,6 +22,9 @@ describe("a connection of gRPC", () => {
       socket.write(Buffer.concat([rawCall(1, `Bearer ${key}`), rawBytes(1, 1_000)]));
       await closed;
     }
+    expect(await test.registry.metrics()).toMatch(
+      /waymark_refused_total\{limit="grpc_connections",scope="service".*\} 2$/m,
+    );
   });
 
   it("is closed where it begins calls and leaves them, beyond 100 at once", async () => {

@@ -24,7 +24,8 @@ export class GrpcConnections {
 
   constructor(
     private readonly limits: ConnectionLimits,
-    private readonly most = limits.connections,
+    private readonly most: number,
+    private readonly countCut: () => void,
   ) {}
 
   /** Takes a connection. If there is no room, one without a call makes it: the one that came first. */
@@ -32,7 +33,7 @@ export class GrpcConnections {
     if (this.peers.size >= this.most) {
       const idle = [...this.peers].find(([, { calls }]) => calls === 0);
       if (!idle) {
-        socket.destroy();
+        this.cut(socket);
         return;
       }
       idle[1].socket.destroy();
@@ -58,12 +59,12 @@ export class GrpcConnections {
     const peer = session && !session.destroyed ? this.peers.get(keyOf(session.socket)) : undefined;
     if (!session || !peer) return false;
     if (peer.begunInTurn++ === 0) setImmediate(startTurn, peer);
-    if (peer.begunInTurn > 2 * this.limits.callsPerConnection) return cut(peer);
+    if (peer.begunInTurn > 2 * this.limits.callsPerConnection) return this.cut(peer.socket);
     if (stream.destroyed) return false;
     peer.credit = Math.min(smallFrames.credit, peer.credit + smallFrames.perCall);
     peer.calls++;
     stream.once("close", () => void peer.calls--);
-    countFrames(stream, peer);
+    this.countFrames(stream, peer);
     return true;
   }
 
@@ -75,6 +76,26 @@ export class GrpcConnections {
     for (const session of this.sessions) session.destroy();
     for (const { socket } of this.peers.values()) socket.destroy();
   }
+
+  /** Closes the socket itself: after the end of a session Node reads on. */
+  private cut(socket: Socket): false {
+    if (!socket.destroyed) this.countCut();
+    socket.destroy();
+    return false;
+  }
+
+  /** Counts frames as they come, also while nobody reads: a window of 64 KiB has room for 65,535 of a byte. */
+  private countFrames(stream: ServerHttp2Stream, peer: Peer): void {
+    const push = stream.push.bind(stream);
+    stream.push = (chunk: Buffer | null) => {
+      if (chunk) {
+        const earned = chunk.length / smallFrames.bytesPerFrame - 1;
+        peer.credit = Math.min(smallFrames.credit, peer.credit + earned);
+        if (peer.credit < 0) return this.cut(peer.socket);
+      }
+      return push(chunk);
+    };
+  }
 }
 
 function keyOf({ remoteAddress, remotePort }: Pick<Socket, "remoteAddress" | "remotePort">): string {
@@ -83,23 +104,4 @@ function keyOf({ remoteAddress, remotePort }: Pick<Socket, "remoteAddress" | "re
 
 function startTurn(peer: Peer): void {
   peer.begunInTurn = 0;
-}
-
-/** Closes the socket itself: after the end of a session Node reads on. */
-function cut({ socket }: Peer): false {
-  socket.destroy();
-  return false;
-}
-
-/** Counts frames as they come, also while nobody reads: a window of 64 KiB has room for 65,535 of a byte. */
-function countFrames(stream: ServerHttp2Stream, peer: Peer): void {
-  const push = stream.push.bind(stream);
-  stream.push = (chunk: Buffer | null) => {
-    if (chunk) {
-      const earned = chunk.length / smallFrames.bytesPerFrame - 1;
-      peer.credit = Math.min(smallFrames.credit, peer.credit + earned);
-      if (peer.credit < 0) return cut(peer);
-    }
-    return push(chunk);
-  };
 }

@@ -57,7 +57,9 @@ export async function openGrpc(options: GrpcOptions): Promise<FurtherServer | un
         handshakeTimeout: limits.handshakeMs,
       })
     : createServer(settings);
-  const connections = new GrpcConnections(limits, options.partOf(limits.connections));
+  const connections = new GrpcConnections(limits, options.partOf(limits.connections), () => {
+    options.refusals.service("grpc_connections", "");
+  });
   server.on("connection", (socket: Socket) => connections.addSocket(socket));
   server.on("session", (session) => connections.addSession(session));
   let calls = 0;
