@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type ApiClient, createApiClient } from "@waymark/client";
+import { type ApiClient, createApiClient, type SpanKind } from "@waymark/client";
 import { createPool } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
 import { writeSecretFile } from "../secret-file.js";
@@ -124,11 +124,21 @@ async function sendTrace(
   if (isMailed) await api.finalizeTrace(trace_id, { status, ended_at }, { signal });
 }
 
+/** By the beginning of names. */
+const kinds: Readonly<Record<string, SpanKind>> = {
+  "model call": "model",
+  tool: "tool",
+  "tool: search_help_center": "retrieval",
+  agent: "agent",
+  "classify ticket": "evaluation",
+};
+
 function toSpan({ name, startMs, endMs, input, output, error }: DemoSpan, startedAt: number) {
   const [, model] = /^model call: (.+)/.exec(name) ?? [];
   const isAnswered = model !== undefined && endMs !== null && !error;
   return {
     name,
+    kind: kinds[name] ?? kinds[name.split(":", 1)[0] ?? ""] ?? "chain",
     status: error ? ("error" as const) : ("ok" as const),
     started_at: timeOf(startedAt + startMs),
     ended_at: endMs === null ? null : timeOf(startedAt + endMs),
