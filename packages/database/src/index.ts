@@ -42,6 +42,7 @@ export {
   type TextTimes,
   textTimes,
   tryTransaction,
+  withClient,
   withConnection,
   withTransaction,
 } from "./transaction.js";

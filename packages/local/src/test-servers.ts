@@ -2,7 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createPool, limitsOf, type PoolOptions, serviceTimeouts } from "@waymark/database";
+import { limitsOf, type PoolOptions, serviceTimeouts, withClient } from "@waymark/database";
 import { type Pooler, startPooler } from "@waymark/testing/pooler";
 import type { Service } from "@waymark/testing/test-server";
 import { startEmbeddedPostgres } from "./embedded-postgres.js";
@@ -82,15 +82,11 @@ const services: Record<Service, Pick<Partial<PoolOptions>, "statementTimeoutMs" 
 
 /** Makes a role for each service, with its limits and the password of the server's user. */
 export async function makeServiceRoles(server: URL): Promise<void> {
-  const options = { maxConnections: 1, applicationName: "waymark tests", statementTimeoutMs: 0 };
-  const pool = createPool({ connectionString: server.href, ...options });
-  try {
+  await withClient(server.href, "tests", async (client) => {
     for (const [role, own] of Object.entries(services)) {
-      await pool.query(`CREATE ROLE "${role}" SUPERUSER LOGIN PASSWORD '${decodeURIComponent(server.password)}'`);
+      await client.query(`CREATE ROLE "${role}" SUPERUSER LOGIN PASSWORD '${decodeURIComponent(server.password)}'`);
       for (const [name, value] of Object.entries(limitsOf({ ...serviceTimeouts, ...own })))
-        await pool.query(`ALTER ROLE "${role}" SET ${name} = '${value}'`);
+        await client.query(`ALTER ROLE "${role}" SET ${name} = '${value}'`);
     }
-  } finally {
-    await pool.end();
-  }
+  });
 }

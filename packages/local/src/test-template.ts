@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createPool, migrate, migrationsFolder } from "@waymark/database";
+import { migrate, migrationsFolder, withClient } from "@waymark/database";
 import { startEmbeddedPostgres } from "./embedded-postgres.js";
 import { serverUser } from "./platform.js";
 
@@ -88,16 +88,6 @@ async function make(kept: string, programs: string | undefined): Promise<void> {
 async function createTemplate(server: URL): Promise<void> {
   const template = new URL(server);
   template.pathname = `/${templateDatabase}`;
-  const pool = createPool({
-    connectionString: server.href,
-    maxConnections: 1,
-    applicationName: "waymark tests",
-    statementTimeoutMs: 0,
-  });
-  try {
-    await pool.query(`CREATE DATABASE ${templateDatabase}`);
-  } finally {
-    await pool.end();
-  }
+  await withClient(server.href, "tests", (client) => client.query(`CREATE DATABASE ${templateDatabase}`));
   await migrate(template.href);
 }

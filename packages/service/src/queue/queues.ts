@@ -1,7 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { queueSchema } from "@waymark/database";
+import { queueSchema, withClient } from "@waymark/database";
 import { runMigrations } from "bullmq";
-import pg from "pg";
 import { z } from "zod";
 
 export interface QueueKind<Payload extends object = object> {
@@ -33,9 +32,7 @@ export async function migrateQueues(
   connectionString: string,
   kinds: Readonly<Record<string, QueueKind>> = queues,
 ): Promise<void> {
-  const client = new pg.Client({ connectionString, application_name: "waymark migrate" });
-  await client.connect();
-  try {
+  await withClient(connectionString, "migrate", async (client) => {
     // Writers of a table do not wait longer behind us; the lock may also be another migration's.
     await client.query("SET lock_timeout = 2000");
     for (let attempt = 1; ; attempt++) {
@@ -54,7 +51,5 @@ export async function migrateQueues(
     for (const { name } of rows) {
       await client.query(`CREATE SEQUENCE IF NOT EXISTS ${queueSchema}.${client.escapeIdentifier(name)}`);
     }
-  } finally {
-    await client.end();
-  }
+  });
 }
