@@ -1,12 +1,10 @@
 import { authenticate, type KeyDirectory } from "@waymark/auth";
-import { isDatabaseUnavailable } from "@waymark/database";
-import { errorHandler, notFoundHandler } from "@waymark/errors";
 import type { ReadinessChecks } from "@waymark/service";
-import { createBytesReader, dashboardRoutes, mountRoutes, publicRoutes, requestContext } from "@waymark/service/http";
+import { createBytesReader, createExpress, dashboardRoutes, mountRoutes, publicRoutes } from "@waymark/service/http";
 import type { Limiter } from "@waymark/service/limits";
 import { mcpRoute } from "@waymark/service/mcp";
 import { createDayColumns, createFigureMemory, createReadShares } from "@waymark/web-stats/statistics";
-import express, { type Express } from "express";
+import type { Express } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
@@ -64,18 +62,13 @@ export function createApp(deps: AppDeps): Express {
   ];
   const api = describeAnalyticsApi(routes);
 
-  const app = express();
-  app.disable("x-powered-by");
-  app.set("etag", false);
-  app.use(requestContext(deps));
-  app.use(publicRoutes({ api, checks: deps.checks }));
-  app.use(dashboardRoutes(deps.dashboardUrl));
-  app.post("/mcp", authenticate(deps.keys));
-  app.use(api.basePath, authenticate(deps.keys));
-  app.use(api.basePath, countRequest);
-  app.use(api.basePath, requireStatisticsPlan);
-  mountRoutes(app, routes, { basePath: api.basePath, readBytes: createBytesReader(maxBodyBytes) });
-  app.use(notFoundHandler);
-  app.use(errorHandler({ isUnavailable: isDatabaseUnavailable, log: deps.log }));
-  return app;
+  return createExpress(deps, (app) => {
+    app.use(publicRoutes({ api, checks: deps.checks }));
+    app.use(dashboardRoutes(deps.dashboardUrl));
+    app.post("/mcp", authenticate(deps.keys));
+    app.use(api.basePath, authenticate(deps.keys));
+    app.use(api.basePath, countRequest);
+    app.use(api.basePath, requireStatisticsPlan);
+    mountRoutes(app, routes, { basePath: api.basePath, readBytes: createBytesReader(maxBodyBytes) });
+  });
 }

@@ -1,17 +1,14 @@
-import { isDatabaseUnavailable } from "@waymark/database";
-import { errorHandler, notFoundHandler } from "@waymark/errors";
 import type { ReadinessChecks, Siblings } from "@waymark/service";
 import {
   type ApiDescription,
+  createExpress,
   createRefusals,
   mountRoutes,
   publicRoutes,
   type Route,
-  requestContext,
 } from "@waymark/service/http";
 import type { Recorder } from "@waymark/web-stats/analytics";
 import type { Express, Request, RequestHandler } from "express";
-import express from "express";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { createBeaconReader } from "./event/beacon.schema.js";
@@ -84,16 +81,11 @@ export function createApp(deps: AppDeps): Express {
   const routes = [collectEventRoute({ ...deps, limits, refusals }), ...scriptRoutes(deps)];
   const api = describeCollector(routes);
 
-  const app = express();
-  app.disable("x-powered-by");
-  app.set("etag", false);
-  app.use(requestContext(deps));
-  app.use(["/api/event", "/js"], allowAnyOrigin);
-  app.post("/api/event", limits.admitAddress);
-  const readBody = createBeaconReader(limits.bodyBudget, limits.countBytes);
-  mountRoutes(app, routes, { basePath: api.basePath, readBody });
-  app.use(publicRoutes({ api, checks: deps.checks }));
-  app.use(notFoundHandler);
-  app.use(errorHandler({ isUnavailable: isDatabaseUnavailable, log: deps.log }));
-  return app;
+  return createExpress(deps, (app) => {
+    app.use(["/api/event", "/js"], allowAnyOrigin);
+    app.post("/api/event", limits.admitAddress);
+    const readBody = createBeaconReader(limits.bodyBudget, limits.countBytes);
+    mountRoutes(app, routes, { basePath: api.basePath, readBody });
+    app.use(publicRoutes({ api, checks: deps.checks }));
+  });
 }

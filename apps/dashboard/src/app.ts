@@ -1,17 +1,15 @@
-import { isDatabaseUnavailable } from "@waymark/database";
-import { errorHandler, notFoundHandler } from "@waymark/errors";
 import {
   createBodyReader,
   createBytesReader,
+  createExpress,
   describeApi,
   healthRoutes,
   mountRoutes,
   pageRoute,
   type Route,
-  requestContext,
 } from "@waymark/service/http";
 import { createDayColumns, createReadShares } from "@waymark/web-stats/statistics";
-import express, { type Express } from "express";
+import type { Express } from "express";
 import { agentRoutes } from "./agents/agents.route.js";
 import { alertRoutes } from "./alerts/alerts.route.js";
 import type { AppDeps } from "./app-deps.js";
@@ -99,21 +97,16 @@ export function createApp(deps: AppDeps): Express {
   const guarded = routesOf(deps);
   const document = describeRoutesRoute(basePath, [{ ...webhook, basePath: "" }, ...open, ...guarded]);
 
-  const app = express();
-  app.disable("x-powered-by");
-  app.set("etag", false);
-  app.use(requestContext({ ...deps, logPath: hideToken }));
-  app.use(securityHeaders(deps.config.url));
-  app.use(healthRoutes(deps.checks));
-  mountRoutes(app, [webhook], { basePath: "", readBytes: createBytesReader(maxEventBytes) });
-  app.use("/dashboard", refuseCrossSite(deps.config.url));
-  mountRoutes(app, open, { basePath, readBody });
-  const guards = [requireSession(deps.sessions), admitViewer(deps)];
-  mountRoutes(app, [...guarded, document], { basePath, readBody, guards });
-  app.use(pageRoutes(deps.pages));
-  app.use(notFoundHandler);
-  app.use(errorHandler({ isUnavailable: isDatabaseUnavailable, log: deps.log }));
-  return app;
+  return createExpress({ ...deps, logPath: hideToken }, (app) => {
+    app.use(securityHeaders(deps.config.url));
+    app.use(healthRoutes(deps.checks));
+    mountRoutes(app, [webhook], { basePath: "", readBytes: createBytesReader(maxEventBytes) });
+    app.use("/dashboard", refuseCrossSite(deps.config.url));
+    mountRoutes(app, open, { basePath, readBody });
+    const guards = [requireSession(deps.sessions), admitViewer(deps)];
+    mountRoutes(app, [...guarded, document], { basePath, readBody, guards });
+    app.use(pageRoutes(deps.pages));
+  });
 }
 
 /** A team may look at its statistics at the same time. */

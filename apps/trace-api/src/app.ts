@@ -1,21 +1,19 @@
 import { authenticate, type KeyDirectory, principalOf, requireScope } from "@waymark/auth";
-import { isDatabaseUnavailable } from "@waymark/database";
-import { errorHandler, notFoundHandler } from "@waymark/errors";
 import { createAccepted, type ReadinessChecks, type Siblings } from "@waymark/service";
 import {
   type AnswerBudget,
   createBodyReader,
   createBytesReader,
+  createExpress,
   createRefusals,
   createShares,
   dashboardRoutes,
   mountRoutes,
   publicRoutes,
-  requestContext,
 } from "@waymark/service/http";
 import { mcpRoute } from "@waymark/service/mcp";
 import { createFailureClearer, createTraceReader, largeAnswerLimits } from "@waymark/traces";
-import express, { type Express } from "express";
+import type { Express } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
@@ -128,21 +126,16 @@ export function createApp(deps: AppDeps): Express {
   ];
   const api = describeTraceApi(routes);
 
-  const app = express();
-  app.disable("x-powered-by");
-  app.set("etag", false);
-  app.use(requestContext(deps));
-  mountRoutes(app, routes, {
-    basePath: api.basePath,
-    guards,
-    permit: ({ scope }, response) => requireScope(principalOf(response), scope),
-    readBody: createBodyReader(deps.bodyLimitBytes, { budget }),
-    readBytes: createBytesReader(deps.bodyLimitBytes, budget),
-    answers: deps.answers,
+  return createExpress(deps, (app) => {
+    mountRoutes(app, routes, {
+      basePath: api.basePath,
+      guards,
+      permit: ({ scope }, response) => requireScope(principalOf(response), scope),
+      readBody: createBodyReader(deps.bodyLimitBytes, { budget }),
+      readBytes: createBytesReader(deps.bodyLimitBytes, budget),
+      answers: deps.answers,
+    });
+    app.use(publicRoutes({ api, checks: deps.checks }));
+    app.use(dashboardRoutes(deps.dashboardUrl));
   });
-  app.use(publicRoutes({ api, checks: deps.checks }));
-  app.use(dashboardRoutes(deps.dashboardUrl));
-  app.use(notFoundHandler);
-  app.use(errorHandler({ isUnavailable: isDatabaseUnavailable, log: deps.log }));
-  return app;
 }

@@ -56,7 +56,7 @@ class RequestLocals {
 /** The safe request ids of clients and proxies: the id goes into headers and logs. */
 const requestIdPattern = /^[\w.:-]{1,128}$/;
 
-interface RequestContextOptions {
+export interface RequestContextOptions {
   log: Logger;
   registry: Registry;
   /** The path as the access log shows it, for paths with secrets. */
