@@ -249,7 +249,7 @@ function evaluationsOf({ spanId, attributes, events }: OtlpSpan): readonly Evalu
   const said = events.filter(({ name }) => name === evaluationEvent).slice(0, maxEvaluations);
   const own = attributes.some(({ key }) => key === evaluationName) ? [{ attributes, timeUnixNano: null }] : [];
   return [...own, ...said].flatMap(({ attributes: all, timeUnixNano: time }) => {
-    const told = all.filter(({ key }) => key.startsWith(evaluationStart));
+    const told = all.filter(({ key }) => key.startsWith(evaluationStart)).slice(0, maxEvaluations);
     const at = time && isTime(time) ? timeOfNanos(time) : "";
     return evaluationOfJson(hex(spanId), at, jsonOfAttributes(told)) ?? [];
   });
