@@ -13,6 +13,7 @@ import type { Networks } from "@waymark/service/fields";
 import { createWorker, type JobWorker, type QueueServer, queues } from "@waymark/service/queue";
 import { storeDays } from "@waymark/web-stats/statistics";
 import { createSettleCalls, createStoreBlocks } from "./account-rounds.job.js";
+import { createDropNoise } from "./drop-noise.job.js";
 import type { JobDeps } from "./job-deps.js";
 import type { WorkerMetrics } from "./metrics.js";
 import { createKeepEvents } from "./retention/keep-events.job.js";
@@ -56,6 +57,7 @@ export function createJobs(deps: AllDeps) {
     { name: "evaluate-rules", everyMs: 10 * secondMs, run: () => evaluate(deps, ruleSources.short) },
     { name: "evaluate-costs", everyMs: 5 * minuteMs, run: () => evaluate(deps, ruleSources.long) },
     { name: "close-stale-traces", everyMs: staleTracesIntervalMs(deps), run: createCloseStaleTraces(deps) },
+    { name: "drop-noise", everyMs: minuteMs, run: createDropNoise(deps) },
     { name: "settle-calls", everyMs: 10 * secondMs, run: createSettleCalls(deps) },
     { name: "purge-expired", everyMs: hourMs, run: createPurgeExpired(deps) },
     { name: "keep-events", everyMs: hourMs, run: createKeepEvents(deps) },

@@ -117,6 +117,15 @@ export async function changePlan(database: Queryable, id: string, plan: PlanId):
   return present(await probe<StoredAccount>(database, sql, id, plan));
 }
 
+export const keepModes = ["all", "agents"] as const;
+type KeepMode = (typeof keepModes)[number];
+
+/** Sets which traces of OpenTelemetry it keeps. @throws AccountError `unknown_account` */
+export async function changeKeep(database: Queryable, id: string, keep: KeepMode): Promise<Account> {
+  const sql = "UPDATE account SET keep = $2 WHERE id = $1 RETURNING id, email, plan";
+  return present(await probe<StoredAccount>(database, sql, id, keep));
+}
+
 /** An account's use of its plan in the UTC month of `now`, as `GET /usage` of the trace API. @throws AccountError `unknown_account` */
 export async function readPlanUsage(pool: pg.Pool, accountId: string, now: Date) {
   const { plan } = await findPlan(pool, accountId);

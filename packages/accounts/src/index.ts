@@ -2,6 +2,7 @@ export { AccountError, type Refusal } from "./account-error.js";
 export {
   type Account,
   changeEmail,
+  changeKeep,
   changePlan,
   countOwned,
   countOwnedBySite,
@@ -9,6 +10,7 @@ export {
   findAccount,
   findAccountByEmail,
   findPlan,
+  keepModes,
   listAccounts,
   type Owned,
   type OwnedBySite,

@@ -8,6 +8,8 @@ export interface Principal {
   readonly plan: PlanId;
   /** Keys of the analytics API have `all`: that API only reads. */
   readonly scope: KeyScope;
+  /** Set where the account keeps traces of agents alone. */
+  readonly keep?: "agents";
   /** The only site of a shared key. */
   readonly siteId?: string;
   /** Of an account on its way from or to another cell. */
@@ -28,11 +30,12 @@ const storedServices = { trace: ["trace"], analytics: ["analytics", "share"] } s
  * probe of `api_key_hash_key`, one of `account_pkey`, one of `slot_move_pkey`.
  */
 const findKeySql = `
-  SELECT k.id AS "keyId", k.account_id AS "accountId", a.plan, k.scope, k.site_id AS "siteId", k.expires_at AS "expiresAt", v.phase AS move
+  SELECT k.id AS "keyId", k.account_id AS "accountId", a.plan, a.keep, k.scope, k.site_id AS "siteId", k.expires_at AS "expiresAt", v.phase AS move
   FROM api_key k JOIN account a ON a.id = k.account_id LEFT JOIN slot_move v ON v.slot = a.slot
   WHERE k.hash = $1 AND k.service = ANY ($2) AND k.revoked_at IS NULL`;
 
 type Row = Pick<Principal, "accountId" | "keyId" | "plan" | "scope"> & {
+  keep: string;
   siteId: string | null;
   expiresAt: Date | null;
   move: Principal["move"] | null;
@@ -42,9 +45,10 @@ export async function findKey(pool: pg.Pool, hash: Buffer, service: KeyService):
   const values = [hash, storedServices[service]];
   const { rows } = await pool.query<Row>({ name: "find-key", text: findKeySql, values });
   if (!rows[0]) return undefined;
-  const { siteId, expiresAt, move, ...principal } = rows[0];
+  const { keep, siteId, expiresAt, move, ...principal } = rows[0];
   const endsAt = expiresAt?.getTime() ?? Number.POSITIVE_INFINITY;
-  return { principal: { ...principal, ...(siteId !== null && { siteId }), ...(move && { move }) }, endsAt };
+  const more = { ...(keep === "agents" && { keep }), ...(siteId !== null && { siteId }), ...(move && { move }) };
+  return { principal: { ...principal, ...more } as Principal, endsAt };
 }
 
 /**

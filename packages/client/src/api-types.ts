@@ -172,6 +172,8 @@ export interface Usage {
   plan: string;
   month: string;
   traces: { limit: number; current: number; remaining: number; resets_at: string };
+  /** Traces without an agent that the account did not keep. */
+  dropped: { traces: number; since: string };
   /** Stored in the month. Absent from answers of earlier releases. */
   bytes?: { limit: number; current: number; remaining: number };
   /** `limit` is null if there is none. */

@@ -22,8 +22,8 @@ type TableGrants = Readonly<Record<string, Partial<Record<ServiceRole, string>>>
 export const tableGrants = {
   // Agent claims lock FOR NO KEY UPDATE and need UPDATE on some column.
   account: {
-    trace_api: "SELECT (id, plan, slot), UPDATE (created_at)",
-    analytics_api: "SELECT (id, plan, slot)",
+    trace_api: "SELECT (id, plan, slot, keep), UPDATE (created_at)",
+    analytics_api: "SELECT (id, plan, slot, keep)",
     worker: "SELECT (id, email, plan)",
     dashboard: write,
   },
@@ -73,6 +73,7 @@ export const tableGrants = {
   model_call: { trace_api: all, worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, UPDATE, DELETE" },
   model_day: { trace_api: write, worker: all, dashboard: write },
   one_time_link: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, UPDATE (used_at), DELETE" },
+  pending_span: { trace_api: all, worker: "SELECT, DELETE" },
   person: { worker: "SELECT (id), DELETE", dashboard: all },
   rate_limit: { analytics_api: write, worker: "SELECT, DELETE", dashboard: write },
   score: { trace_api: "SELECT, INSERT, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
@@ -94,7 +95,7 @@ export const tableGrants = {
   trace_change: { trace_api: write, worker: all, dashboard: "SELECT" },
   trace_context: { trace_api: "SELECT, INSERT, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
   trace_failure: { trace_api: all, worker: all, dashboard: all },
-  trace_usage: { trace_api: write, worker: "SELECT, DELETE", dashboard: "SELECT" },
+  trace_usage: { trace_api: write, worker: all, dashboard: "SELECT" },
   visit: { analytics_api: "SELECT", collector: all, worker: "SELECT, DELETE", dashboard: "SELECT" },
   visitor_partition: { worker: "SELECT" },
   visitor_salt: { collector: write, worker: "SELECT, DELETE" },

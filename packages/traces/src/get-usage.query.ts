@@ -4,13 +4,15 @@ import type pg from "pg";
 interface Used {
   traces: number;
   bytes: number;
+  dropped: number;
   agents: number;
 }
 
-/** Two probes of `trace_usage_pkey`, and the account's range of `agent_pkey` without the table. */
+/** Three probes of `trace_usage_pkey`, and the account's range of `agent_pkey` without the table. */
 const getUsageSql = `
   SELECT COALESCE((SELECT traces FROM trace_usage WHERE account_id = $1 AND month = $2), 0) AS traces,
     COALESCE((SELECT bytes FROM trace_usage WHERE account_id = $1 AND month = $2), 0) AS bytes,
+    COALESCE((SELECT dropped FROM trace_usage WHERE account_id = $1 AND month = $2), 0) AS dropped,
     (SELECT count(*)::int FROM agent WHERE account_id = $1) AS agents`;
 
 /** Returns zeros for an unknown account. `month` is the first day of a UTC month, `YYYY-MM-DD`. */
@@ -19,7 +21,7 @@ export async function getUsage(
   { accountId, month }: { accountId: string; month: string },
 ): Promise<Used> {
   const { rows } = await pool.query<Used>({ name: "get-usage", text: getUsageSql, values: [accountId, month] });
-  return rows[0] ?? { traces: 0, bytes: 0, agents: 0 };
+  return rows[0] ?? { traces: 0, bytes: 0, dropped: 0, agents: 0 };
 }
 
 /** Reads the account's trace count of a month. One probe of `trace_usage_pkey`. */
@@ -45,6 +47,7 @@ export function presentUsage(planId: PlanId, used: Used, month: UtcMonth) {
       remaining: remainingTraces({ plan, used: used.traces }),
       resets_at: month.endsAt,
     },
+    dropped: { traces: used.dropped, since: `${month.firstDay}T00:00:00.000Z` },
     bytes: {
       limit: plan.bytesPerMonth,
       current: used.bytes,

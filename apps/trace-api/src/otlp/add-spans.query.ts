@@ -227,6 +227,7 @@ const counted = sizedNames().filter((name) => name !== "parent_span_id");
 
 /** What a span counts in its account's month: no ids. Its trace's row holds the resource of a root span once more. */
 function bytesOfSpan(span: MappedSpan): number {
+  if (span.isCounted) return 0;
   const texts = counted.map((name) => fieldOf(name).otlp(span, ""));
   const isAnyRoot = span.parentSpanId === null || span.isLocalRoot;
   return storedBytes(texts) + (isAnyRoot ? span.resource.bytes : 0);

@@ -11,6 +11,7 @@ import { createEvaluationStore, createOtlpSpanStore } from "./add-spans.query.js
 import type { CompleteSpans } from "./complete-spans.query.js";
 import { createFindOrCreateTrace, type FindOrCreateTraceDeps, type RequestState } from "./find-or-create-trace.js";
 import { changesLabels, type FoundTrace, maxTracesToFind, type StoredTrace } from "./find-traces.query.js";
+import { createPendingMover, createPendingStore } from "./store-noise.js";
 import {
   changesTrace,
   failsTrace,
@@ -42,6 +43,10 @@ interface Refused {
   byte_limit: number;
 }
 
+const nothingRefused = (): Refused => {
+  return { agent_limit: 0, trace_limit: 0, span_limit: 0, context_limit: 0, byte_limit: 0 };
+};
+
 export interface StoreSpansResult {
   refused: Refused;
   /** The month's traces after the request, if it read their number. */
@@ -67,6 +72,7 @@ export type StoreSpans = (sender: Sender, spans: readonly MappedSpan[]) => Promi
 export function createSpansStore(deps: StoreSpansDeps): StoreSpans {
   const { findTraces } = deps;
   const storeGroup = createGroupStore(deps);
+  const { setAside, moveAllPending } = createAside(deps, storeGroup);
 
   /** Stores one by one, root spans first, the groups that may claim an agent, until the account may have no further agent. */
   async function storeClaims(
@@ -93,16 +99,18 @@ export function createSpansStore(deps: StoreSpansDeps): StoreSpans {
   async function storeGroups(request: RequestState, groups: readonly TraceGroup[], refused: Refused): Promise<void> {
     const { accountId } = request.sender;
     const found = await findTraces({ accountId, otelTraceIds: groups.map(({ otelTraceId }) => otelTraceId) });
-    const work = groups.map((group, n) => ({ group, trace: found[n] })).filter(({ trace }) => trace !== "deleted");
+    const all = groups.map((group, n) => ({ group, trace: found[n] })).filter(({ trace }) => trace !== "deleted");
+    const work = request.sender.keepsAgents ? await setAside(request, all, refused) : all;
     const stored = request.agents ? await storeClaims(request, request.agents, work, refused) : new Set<FoundGroup>();
     const others = work.filter((each) => !stored.has(each));
     for (const part of inPortions(others, { ...portion, items: maxTracesAtOnce }, ({ group }) => sizeOfGroup(group))) {
       await Promise.all(part.map((each) => storeGroup(request, each, refused)));
     }
+    if (request.sender.keepsAgents) await moveAllPending(request, groups);
   }
 
   return async (sender, spans) => {
-    const refused = { agent_limit: 0, trace_limit: 0, span_limit: 0, context_limit: 0, byte_limit: 0 };
+    const refused = nothingRefused();
     const { accountId, month, plan } = sender;
     const agents =
       plan.agents === null
@@ -116,6 +124,35 @@ export function createSpansStore(deps: StoreSpansDeps): StoreSpans {
     if (refused.agent_limit > 0) request.used ??= await readUsedTraces(deps.pool, { accountId, month: month.firstDay });
     return { refused, used: request.used, usedBytes: request.usedBytes };
   };
+}
+
+/** Makes what accounts need that keep traces of agents alone. */
+function createAside(deps: StoreSpansDeps, storeGroup: ReturnType<typeof createGroupStore>) {
+  const addPending = createPendingStore(deps);
+  const movePending = createPendingMover(deps);
+
+  /** Keeps the groups aside whose traces do not exist and have no span of an agent; returns the others. */
+  async function setAside(request: RequestState, work: readonly FoundGroup[], refused: Refused) {
+    const isNoise = ({ group, trace }: FoundGroup) => !trace && !group.spans.some(({ isOfAgent }) => isOfAgent);
+    const noise = work.filter(isNoise).map(({ group }) => group);
+    const pending = await addPending(request.sender, noise);
+    refused.span_limit += pending.refused.span_limit;
+    refused.byte_limit += pending.refused.byte_limit;
+    if (pending.usedBytes !== undefined) request.usedBytes = Math.max(request.usedBytes ?? 0, pending.usedBytes);
+    return work.filter((each) => !isNoise(each));
+  }
+
+  async function moveAllPending(request: RequestState, groups: readonly TraceGroup[]): Promise<void> {
+    const otelTraceIds = groups.map(({ otelTraceId }) => otelTraceId);
+    await movePending(request.sender.accountId, otelTraceIds, async (group, trace) => {
+      const refused = nothingRefused();
+      await request.agents?.read(new Set([group.rootOrFirst.agentId]));
+      await storeGroup(request, { group, trace }, refused);
+      return refused.byte_limit === 0;
+    });
+  }
+
+  return { setAside, moveAllPending };
 }
 
 /** Stores the spans of one trace. */

@@ -1,12 +1,9 @@
 import { principalOf } from "@waymark/auth";
 import { route } from "@waymark/service/http";
 import {
-  addListParts,
   type Batching,
   createTracePageReader,
-  fewWaiting,
   maxExamineMs,
-  oneByOne,
   presentTracePage,
   traceQuerySchema,
   tracesToFind,
@@ -16,7 +13,6 @@ import { exampleTrace, tracePageSchema } from "./trace-answer.schema.js";
 /** `GET /traces`: an account's traces, newest first, by page. */
 export function listTracesRoute(deps: Batching) {
   const readPage = createTracePageReader(deps);
-  const addParts = oneByOne(deps, "list-parts", addListParts, fewWaiting);
   return route({
     method: "get",
     scope: "read",
@@ -33,11 +29,8 @@ export function listTracesRoute(deps: Batching) {
       },
     },
     async handle({ query, response }) {
-      const { accountId } = principalOf(response);
-      const page = presentTracePage(await readPage(tracesToFind(accountId, query)));
-      if (!query.include) return { status: 200, body: page };
-      const traces = await addParts({ accountId, traces: page.traces, parts: query.include });
-      return { status: 200, body: { ...page, traces } };
+      const page = await readPage(tracesToFind(principalOf(response).accountId, query));
+      return { status: 200, body: presentTracePage(page) };
     },
   });
 }

@@ -1,12 +1,5 @@
 import { named } from "@waymark/service/http";
-import {
-  labelsSchema,
-  listPartsSchema,
-  spanAnswers,
-  traceAnswers,
-  traceScoreSchema,
-  traceUsageSchema,
-} from "@waymark/traces";
+import { labelsSchema, spanAnswers, traceAnswers, traceScoreSchema, traceUsageSchema } from "@waymark/traces";
 import { z } from "zod";
 
 const spanSchema = named(
@@ -34,17 +27,11 @@ export const traceSchema = named(
   }),
 );
 
-const listedSchema = z.object({
-  ...traceAnswers.listed,
-  duration_ms: z.number().nullable(),
-  ...listPartsSchema.shape,
-});
-
 /** The answer of `GET /traces`. */
 export const tracePageSchema = named(
   "TracePage",
   z.object({
-    traces: z.array(named("ListedTrace", listedSchema)),
+    traces: z.array(named("ListedTrace", z.object({ ...traceAnswers.listed, duration_ms: z.number().nullable() }))),
     next_cursor: z.string().nullable(),
   }),
 );

@@ -16,6 +16,9 @@ const usageSchema = named(
       remaining: z.number(),
       resets_at: timestamp,
     }),
+    dropped: z
+      .object({ traces: z.number(), since: timestamp })
+      .describe("Traces without an agent that the account did not keep: they count nothing"),
     bytes: z
       .object({ limit: z.number(), current: z.number(), remaining: z.number() })
       .describe("Bytes stored in the month; deletion gives none back"),
@@ -41,6 +44,7 @@ export function getUsageRoute(deps: TimedBatching & { reserve: Pick<ByteReserve,
           plan: "free",
           month: "2026-01",
           traces: { limit: 1_000, current: 240, remaining: 760, resets_at: "2026-02-01T00:00:00.000Z" },
+          dropped: { traces: 0, since: "2026-01-01T00:00:00.000Z" },
           bytes: { limit: 256_000_000, current: 12_345_678, remaining: 243_654_322 },
           agents: { limit: 1, current: 1 },
           retention_days: 30,

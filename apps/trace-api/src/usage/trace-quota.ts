@@ -16,11 +16,13 @@ export interface Sender {
   accountId: string;
   plan: Plan;
   month: UtcMonth;
+  /** Whether the account keeps traces of agents alone. */
+  keepsAgents: boolean;
 }
 
 export function senderOf(response: Response, now: Date): Sender {
-  const { accountId, plan } = principalOf(response);
-  return { accountId, plan: planOf(plan), month: utcMonth(now) };
+  const { accountId, plan, keep } = principalOf(response);
+  return { accountId, plan: planOf(plan), month: utcMonth(now), keepsAgents: keep === "agents" };
 }
 
 /** An account's traces of the current UTC month. */

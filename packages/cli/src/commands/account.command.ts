@@ -1,4 +1,4 @@
-import { changeEmail, changePlan, createAccount, listAccounts } from "@waymark/accounts";
+import { changeEmail, changeKeep, changePlan, createAccount, keepModes, listAccounts } from "@waymark/accounts";
 import { alertModes, changeAlertSettings } from "@waymark/alerts";
 import { allSlots, parseSlots, type Slots } from "@waymark/auth";
 import { withTransaction } from "@waymark/database";
@@ -13,6 +13,7 @@ import { deleteAccount } from "./confirmed-erasure.js";
 
 const createHelp = "\nExample:\n  $ waymark account create --email me@example.com --plan free";
 const planHelp = "\nExample:\n  $ waymark account plan me@example.com --plan pro";
+const keepHelp = "\nExample:\n  $ waymark account keep me@example.com --mode agents";
 const emailHelp = "\nExample:\n  $ waymark account email --account me@example.com --email new@example.com";
 
 const deleteHelp = `
@@ -49,6 +50,15 @@ export function addAccountCommands(program: Program): void {
     .query(
       async ({ pool, prisma }, text, { plan }) => changePlan(pool, (await resolveAccount(prisma, text)).id, plan),
       ({ email }, _, { plan }) => `${email} is on the ${planOf(plan).name} plan.`,
+    );
+  account("keep", "say which OpenTelemetry traces an account keeps: all, or those with an agent", keepHelp)
+    .argument("<account>", "the account's id or address")
+    .required("--mode <mode>", "all traces, or those with a span of an agent", { choices: keepModes })
+    .query(
+      async ({ pool, prisma }, text, { mode }) => {
+        return { ...(await changeKeep(pool, (await resolveAccount(prisma, text)).id, mode)), keep: mode };
+      },
+      ({ email, keep }) => `${email} keeps ${keep === "all" ? "all traces" : "traces of agents"}.`,
     );
   account("email", "give an account another address", emailHelp)
     .alias("change")

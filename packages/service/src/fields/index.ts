@@ -20,6 +20,5 @@ export {
   optionalChoice,
   textField,
   textProblem,
-  wordsParameter,
 } from "./text.js";
 export { parseTimestamp, timestampField } from "./timestamp.js";

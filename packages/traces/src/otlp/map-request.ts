@@ -95,6 +95,10 @@ export interface MappedSpan {
   evaluations: readonly Evaluation[];
   /** Its own, else those of its resource. */
   labels: SomeLabels | null;
+  /** Whether an agent made it: by its kind, a model call or labels of its own. */
+  isOfAgent: boolean;
+  /** Whether its bytes are counted already. */
+  isCounted?: boolean;
 }
 
 /** A mapped request: the valid spans, and the number of other spans by reason. */
@@ -217,6 +221,11 @@ function mapSpan(span: OtlpSpan, { service, labels, resource, scope }: ScopedSpa
   const extra = Buffer.from(`{"attributes":${jsonOfAttributes(content.attributes)},"otel":${otel}}`);
   if (extra.length > maxAttributesBytes) return problems.extra;
   const name = storableText(span.name, maxNameLength) || unknownName;
+  const kind = kindOfAttributes(span.attributes);
+  const usage = usageOfAttributes(span.attributes);
+  const ownLabels = labelsOf(span.attributes);
+  const evaluations = evaluationsOf(span);
+  const isAgentKind = kind !== "other" && kind !== "chain";
   return {
     traceId: hex(span.traceId),
     spanId,
@@ -225,7 +234,8 @@ function mapSpan(span: OtlpSpan, { service, labels, resource, scope }: ScopedSpa
     name,
     title: ((isRoot || isLocalRoot) && genericName.test(name) && titleOf(content.input)) || name,
     status: isError ? "error" : "ok",
-    kind: kindOfAttributes(span.attributes),
+    kind,
+    isOfAgent: isAgentKind || usage !== null || ownLabels !== null || evaluations.length > 0,
     startedAt: timeOfNanos(isUnset(span.startTimeUnixNano) ? end : span.startTimeUnixNano),
     endedAt: isUnset(end) ? null : timeOfNanos(end),
     input: content.input === null ? null : Buffer.from(content.input),
@@ -235,9 +245,9 @@ function mapSpan(span: OtlpSpan, { service, labels, resource, scope }: ScopedSpa
     agentId: agentOf(isRoot || isLocalRoot ? span.attributes : [], service),
     resource,
     scope,
-    usage: usageOfAttributes(span.attributes),
-    evaluations: evaluationsOf(span),
-    labels: withLabelsOf(labelsOf(span.attributes), labels),
+    usage,
+    evaluations,
+    labels: withLabelsOf(ownLabels, labels),
   };
 }
 
