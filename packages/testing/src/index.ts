@@ -1,6 +1,7 @@
 export { amount, isNightly, randomRuns, resultOf } from "./amounts.js";
 export { built } from "./built.js";
 export { useDatabase, useEmptyDatabase, useRolePrefix, useServiceRole } from "./database.js";
+export { freePort } from "./free-port.js";
 export { addHeavyDay } from "./heavy-day.js";
 export { type RunningApp, useInstances, useProcesses } from "./processes.js";
 export { chromiumFlags, describeWithChromium, describeWithProgram, describeWithRedis } from "./programs.js";

@@ -1,9 +1,9 @@
 import { connect, constants, type Settings } from "node:http2";
-import { createServer } from "node:net";
 import grpc from "@grpc/grpc-js";
 import { afterAll } from "@jest/globals";
 import { createLogger, type FurtherServer } from "@waymark/service";
 import { createRefusals } from "@waymark/service/http";
+import { freePort } from "@waymark/testing";
 import { loadOtlpMessages, type Signal } from "@waymark/traces/otlp";
 import type { TestAccount, TestApp } from "../app.fixture.js";
 import { type GrpcOptions, openGrpc } from "./open-grpc.js";
@@ -25,16 +25,6 @@ const messages = {
 export function encode(signal: Signal, request: object): Buffer {
   const { request: type } = messages[signal];
   return Buffer.from(type.encode(type.fromObject(request)).finish());
-}
-
-/** A free port of this machine: 0 turns gRPC off. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }
 
 /** Opens servers for gRPC on the app under test; they end with the test file. */

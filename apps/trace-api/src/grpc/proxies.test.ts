@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import grpc from "@grpc/grpc-js";
 import { afterAll, expect, it } from "@jest/globals";
-import { describeWithProgram } from "@waymark/testing";
+import { describeWithProgram, freePort } from "@waymark/testing";
 import { useApp } from "../app.fixture.js";
-import { call, freePort, keyOf, useGrpc } from "./grpc.fixture.js";
+import { call, keyOf, useGrpc } from "./grpc.fixture.js";
 
 const readDocker = (name: string) => readFileSync(new URL(`../../../../docker/${name}`, import.meta.url), "utf8");
 const test = useApp();

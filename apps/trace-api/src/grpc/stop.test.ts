@@ -2,9 +2,9 @@ import grpc from "@grpc/grpc-js";
 import { afterAll, expect, it } from "@jest/globals";
 import { createAccount, issueKey } from "@waymark/accounts";
 import { createPrisma } from "@waymark/database/prisma";
-import { useDatabase } from "@waymark/testing";
+import { freePort, useDatabase } from "@waymark/testing";
 import { type ServiceProcess, startService } from "../service.fixture.js";
-import { frame, freePort, keyOf, openRaw } from "./grpc.fixture.js";
+import { frame, keyOf, openRaw } from "./grpc.fixture.js";
 
 const database = useDatabase();
 let service: ServiceProcess | undefined;

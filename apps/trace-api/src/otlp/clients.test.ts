@@ -2,8 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/glob
 import { createAccount, issueKey } from "@waymark/accounts";
 import { createPrisma } from "@waymark/database/prisma";
 import { plans, utcMonth } from "@waymark/plan";
-import { useDatabase } from "@waymark/testing";
-import { freePort } from "../grpc/grpc.fixture.js";
+import { freePort, useDatabase } from "@waymark/testing";
 import { type ServiceProcess, startService } from "../service.fixture.js";
 import { type FaultyProxy, openFaultyProxy, type Refusal } from "../service-tests/faulty-proxy.fixture.js";
 import { type ClientOptions, type ModelServer, runClient, startModelServer } from "./clients.fixture.js";

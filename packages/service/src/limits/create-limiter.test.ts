@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
-import { createServer } from "node:net";
 import { afterAll, describe, expect, it } from "@jest/globals";
-import { describeWithRedis, useDatabase } from "@waymark/testing";
+import { describeWithRedis, freePort, useDatabase } from "@waymark/testing";
 import { Redis } from "ioredis";
 import { pino } from "pino";
 import { createLimiter } from "./create-limiter.js";
@@ -118,12 +117,3 @@ describeWithRedis("the limiter, when Redis is frozen", () => {
     }
   });
 });
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
-}

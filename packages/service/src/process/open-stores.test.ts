@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -15,7 +15,14 @@ import {
   roleUrl,
   serviceTimeouts,
 } from "@waymark/database";
-import { describeWithProgram, describeWithRedis, useDatabase, useEmptyDatabase, useRolePrefix } from "@waymark/testing";
+import {
+  describeWithProgram,
+  describeWithRedis,
+  freePort,
+  useDatabase,
+  useEmptyDatabase,
+  useRolePrefix,
+} from "@waymark/testing";
 import { startPooler } from "@waymark/testing/pooler";
 import pg from "pg";
 import { createRegistry } from "./metrics.js";
@@ -206,14 +213,6 @@ async function startStandby(): Promise<pg.Client> {
   connection.once("replicationStart", () => connection.sendCopyFromChunk(report));
   void client.query(`START_REPLICATION PHYSICAL ${rows[0].xlogpos}`).catch(() => undefined);
   return client;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  return typeof address === "object" && address ? address.port : 0;
 }
 
 function accepts(port: number): Promise<boolean> {

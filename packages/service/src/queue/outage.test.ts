@@ -1,15 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { useDatabase } from "@waymark/testing";
+import { freePort, useDatabase } from "@waymark/testing";
 import { MIGRATION_ADVISORY_LOCK_KEY } from "bullmq";
 import { Redis } from "ioredis";
-import {
-  createGate,
-  createOwnRedis,
-  describeWithOwnRedis,
-  freePort,
-  type Gate,
-  type OwnRedis,
-} from "./own-redis.fixture.js";
+import { createGate, createOwnRedis, describeWithOwnRedis, type Gate, type OwnRedis } from "./own-redis.fixture.js";
 import { createTestLog, forgetJobs, makePayload, until } from "./queue.fixture.js";
 import { createQueue, createWorker, QueueUnavailableError } from "./queue.js";
 import { queues } from "./queues.js";

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
-import { describeWithRedis } from "@waymark/testing";
+import { describeWithRedis, freePort } from "@waymark/testing";
 
 /** A Redis server of one test, which it can stop and start; its data is in memory only, so a stop loses it. */
 export interface OwnRedis {
@@ -17,17 +17,6 @@ export interface OwnRedis {
 /** A suite that starts a `redis-server` of its own; it runs and is skipped as every suite that needs Redis. */
 export function describeWithOwnRedis(name: string, suite: () => void): void {
   describeWithRedis(name, () => suite());
-}
-
-/** A port of this machine that nothing listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }
 
 /** A server that is not started yet. */
