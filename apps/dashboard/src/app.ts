@@ -31,6 +31,7 @@ import { requireSession } from "./session/viewer.js";
 import { siteRoutes } from "./sites/sites.route.js";
 import { statisticsRoutes } from "./statistics/statistics.route.js";
 import { traceRoutes } from "./trace/trace.route.js";
+import { oneTraceRoutes } from "./traces/one-trace.route.js";
 import { traceListRoutes } from "./traces/traces.route.js";
 
 const maxBodyBytes = 65_536;
@@ -55,6 +56,7 @@ function routesOf(deps: AppDeps): Route[] {
     ...keyRoutes(deps),
     ...siteRoutes(deps),
     ...traceListRoutes(deps),
+    ...oneTraceRoutes(deps),
     ...traceRoutes(deps),
     ...alertRoutes(deps),
     ...failureRoutes(deps),

@@ -36,6 +36,7 @@ export { findOtelTrace } from "./find-otel-trace.query.js";
 export { largeAnswerLimits, type TraceChunk } from "./get-large-trace.query.js";
 export { createTraceReader, type TraceReader } from "./get-trace.query.js";
 export { getUsage, presentUsage, readUsedTraces } from "./get-usage.query.js";
+export { addListParts, listPartsSchema } from "./labels/list-parts.query.js";
 export { listAgentNames } from "./list-agent-names.query.js";
 export {
   agentQuerySchema,
@@ -76,6 +77,7 @@ export {
 } from "./model-calls/read-model-usage.query.js";
 export { rebuildUsage } from "./model-calls/rebuild-usage.js";
 export { listAccountsWithDueCalls, settleCalls, uuidOf } from "./model-calls/settle-calls.query.js";
+export { includeParameter } from "./paging.js";
 export {
   type AgentFigures,
   type AgentTrace,

@@ -49,6 +49,21 @@ describe("listing traces", () => {
     expect(plan).not.toMatch(/Seq Scan|Bitmap|Hash/);
   });
 
+  it.each([
+    ["trace_session_idx", 200, { session_id: "s 7" }, { agentId: "agent" }],
+    ["trace_user_idx", 400, { user_id: "u 7", session_id: undefined }, { statuses: ["success"] as const }],
+  ])("reads those of a conversation or user from %s in its order", async (index, count, labels, filters) => {
+    const accountId = await makeAccount();
+    await insertTraces(accountId, 20_000);
+    const sql = `UPDATE trace SET environment = 'production', session_id = 's ' || substr(name, 5)::int % 100,
+      user_id = 'u ' || substr(name, 5)::int % 50 WHERE account_id = $1`;
+    await pool.query(sql, [accountId]);
+    await pool.query("VACUUM ANALYZE trace");
+    const query = { accountId, after: newestCursor, limit: 50, labels, ...filters };
+    expect(await explain(query)).toContain(`Index Only Scan Backward using ${index} on trace`);
+    expect((await listAll({ ...query, limit: 7 })).ids).toHaveLength(count);
+  });
+
   it.each([1_000, 1_001])("lists %i running traces, among others, as any other list", async (running) => {
     const accountId = await makeAccount();
     await insertTraces(accountId, 3_000);

@@ -8,11 +8,11 @@ import {
   placesSource,
   type TracePlaces,
 } from "./blocks/find-blocks.query.js";
-import { marksOfAgent, marksOfSearch } from "./blocks/marks.js";
+import { marksOfSearch, marksOfText } from "./blocks/marks.js";
 import type { Search } from "./contents/search-terms.js";
 import { countedCallsSql, settleCalls } from "./model-calls/settle-calls.query.js";
 import type { TraceStatus } from "./statuses.js";
-import { listedNames, listedSql, type traceAnswers } from "./trace-fields.js";
+import { givenLabels, type LabelsToFind, labelSql, listedNames, listedSql, type traceAnswers } from "./trace-fields.js";
 
 /** An index in the order of lists: newest start first, then id. A page begins after it. */
 export interface TraceCursor {
@@ -44,6 +44,7 @@ export interface TracesToFind {
   accountId: string;
   agentId?: string | undefined;
   statuses?: readonly TraceStatus[] | undefined;
+  labels?: LabelsToFind | undefined;
   /** A part of the name, in either case. */
   name?: string | undefined;
   /** Excludes traces without an end. */
@@ -94,6 +95,8 @@ interface Filter {
   values: readonly unknown[];
   sql(parameters: readonly string[]): string;
   block?: BlockCondition | undefined;
+  /** An index has the matching traces in the order of lists, so none else is examined. */
+  isIndexed?: boolean;
 }
 
 /** Parameters of every list: account, range, limit and time. */
@@ -102,16 +105,22 @@ const fixedValues = 6;
 /**
  * A page in the order of `trace_listing_idx` from the cursor on. The index alone decides agent and status. After $6 ms every
  * entry counts as a match, so the limit ends the scan and the last row is the next cursor. The rows are probes of
- * `trace_pkey`; `OFFSET 0` keeps the planner from joining another way.
+ * `trace_pkey`; `OFFSET 0` keeps the planner from joining another way. A conversation or user has its own index in that order.
  */
 function listTracesSql(filters: readonly Filter[], source: string): string {
   let number = fixedValues + 1;
-  const matches = filters.map(({ sql, values }) => sql(values.map(() => `$${number++}`))).join(" AND ") || "true";
+  const conditions = filters.map(({ sql, values, isIndexed }) => ({
+    isIndexed,
+    sql: sql(values.map(() => `$${number++}`)),
+  }));
+  const allOf = (some: typeof conditions) => some.map(({ sql }) => sql).join(" AND ") || "true";
+  const matches = allOf(conditions.filter(({ isIndexed }) => !isIndexed));
   return `
   SELECT e.matches, ${listedColumns}
   FROM (
     SELECT id, started_at, ${matches} AS matches FROM ${source}
     WHERE account_id = $1 AND started_at >= $2 AND (started_at, id) < ($3, $4)
+      AND ${allOf(conditions.filter(({ isIndexed }) => isIndexed))}
       AND (${matches} OR clock_timestamp() > (SELECT statement_timestamp() + $6 * interval '1 ms'))
     ORDER BY started_at DESC, id DESC LIMIT $5
   ) e
@@ -171,7 +180,8 @@ function rangeOf({ accountId, from = "-infinity", after }: TracesToFind) {
 export async function listTraces(pool: pg.Pool, query: TracesToFind, reading: Reading = {}): Promise<TracePage> {
   if (query.minCost !== undefined) await settleCalls(pool, query.accountId);
   const isFromRunning = query.statuses?.join() === "running" && (await hasFewRunning(pool, query.accountId));
-  const conditions = filtersOf(query).flatMap(({ block }) => block ?? []);
+  const filters = filtersOf(query);
+  const conditions = filters.some(({ isIndexed }) => isIndexed) ? [] : filters.flatMap(({ block }) => block ?? []);
   const { maxMs = maxExamineMs, scanMs = maxScanMs } = reading;
   if (isFromRunning || conditions.length === 0 || maxMs <= scanMs)
     return (await readPage(pool, query, { maxMs, isFromRunning })).page;
@@ -203,10 +213,11 @@ async function hasFewRunning(pool: pg.Pool, accountId: string): Promise<boolean>
 }
 
 /** The cheapest condition comes first. Contents are none of them: a search reads them afterwards. */
-export function filtersOf({ agentId, statuses, minDurationMs, minCost, name, score }: TracesToFind): Filter[] {
+export function filtersOf(query: TracesToFind): Filter[] {
+  const { agentId, statuses, minDurationMs, minCost, name, score, labels = {} } = query;
   const filters: Filter[] = [];
   if (agentId !== undefined) {
-    const block = marksCondition("agent", marksOfAgent(agentId));
+    const block = marksCondition("agent", marksOfText("agent_id", agentId));
     filters.push({ key: "agent", values: [agentId], sql: ([id]) => `agent_id = ${id}`, block });
   }
   if (statuses !== undefined) {
@@ -228,6 +239,11 @@ export function filtersOf({ agentId, statuses, minDurationMs, minCost, name, sco
       sql: ([ms]: readonly string[]) => `longest_ms >= ${ms}`,
     };
     filters.push({ key: "duration", values: [minDurationMs], sql, block });
+  }
+  for (const [label, text] of givenLabels(labels)) {
+    const isIndexed = label === "session_id" || label === "user_id";
+    const block = isIndexed ? undefined : marksCondition(label, marksOfText(label, text));
+    filters.push({ key: label, values: [text], sql: ([is]) => labelSql(label, `${is}`), block, isIndexed });
   }
   if (name !== undefined) filters.push(nameFilter(name));
   if (minCost !== undefined) filters.push({ key: "cost", values: [minCost], sql: ([cost]) => costsSql(`${cost}`) });

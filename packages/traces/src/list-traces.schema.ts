@@ -1,7 +1,8 @@
 import { isUuid } from "@waymark/database";
-import { asParameter, parseTimestamp, textField } from "@waymark/service/fields";
+import { asParameter, parseTimestamp, textField, wordsParameter } from "@waymark/service/fields";
 import { z } from "zod";
 import { maxSearchLength, readSearch, searchProblem } from "./contents/search-terms.js";
+import { listIncludeParameter } from "./labels/list-parts.query.js";
 import {
   type CursorWithin,
   cursorBefore,
@@ -15,9 +16,9 @@ import {
 } from "./list-traces.query.js";
 import { checkRange, cursorParameter, encodeCursor, limitParameter, rangeParameters } from "./paging.js";
 import { maxScoreName } from "./scores/read-scores.query.js";
-import { type TraceStatus, traceStatuses } from "./statuses.js";
+import { traceStatuses } from "./statuses.js";
+import { labelParameters, labelsToFind } from "./trace-fields.js";
 
-const statusMessage = `Must be one or several of these, separated by commas: ${traceStatuses.join(", ")}`;
 const durationMessage = "Must be a whole number of milliseconds, of at most 12 digits";
 
 const costPattern = /^\d{1,9}(\.\d{1,12})?$/;
@@ -64,15 +65,7 @@ const searchParameter = textField({ min: 1, max: maxSearchLength })
 
 const filterParameters = {
   agent_id: textField({ min: 1, max: 255 }).optional().describe("The exact id of the agent"),
-  status: asParameter(
-    { type: "array", items: { enum: [...traceStatuses] }, minItems: 1 },
-    z
-      .string(statusMessage)
-      .transform((text) => [...new Set(text.split(","))])
-      .refine((words): words is TraceStatus[] => words.every(isTraceStatus), statusMessage)
-      .optional()
-      .describe("One status, or several separated by commas"),
-  ),
+  status: wordsParameter(traceStatuses).describe("One status, or several separated by commas"),
   name: textField({ min: 1, max: 200 }).optional().describe("A part of the name; case is ignored"),
   ...rangeParameters,
   min_duration_ms: asParameter(
@@ -93,8 +86,10 @@ export const traceQuerySchema = z
   .object({
     ...filterParameters,
     q: searchParameter,
+    ...labelParameters,
     min_cost: costParameter,
     ...scoreParameters,
+    include: listIncludeParameter,
     limit: limitParameter,
     cursor: cursorParameter(readCursor),
   })
@@ -110,6 +105,7 @@ export function tracesToFind(accountId: string, query: TraceQuery): TracesToFind
     accountId,
     agentId: query.agent_id,
     statuses: query.status,
+    labels: labelsToFind(query),
     name: query.name,
     minDurationMs: query.min_duration_ms,
     minCost: query.min_cost,
@@ -151,10 +147,6 @@ function readWithin([traceId = "", spanId = "", found = "", hash = "", ...rest]:
   const areNumbers = [found, hash].every((number) => /^\d{1,10}$/.test(number));
   if (!isUuid(traceId) || !isUuid(spanId) || !areNumbers || rest.length > 0) return undefined;
   return { traceId, spanId, found: Number(found), hash: Number(hash) };
-}
-
-function isTraceStatus(word: string): word is TraceStatus {
-  return (traceStatuses as readonly string[]).includes(word);
 }
 
 interface ScoreQuery {

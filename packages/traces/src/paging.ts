@@ -1,5 +1,5 @@
 import { validationError } from "@waymark/errors";
-import { asParameter, parseTimestamp } from "@waymark/service/fields";
+import { asParameter, parseTimestamp, wordsParameter } from "@waymark/service/fields";
 import { z } from "zod";
 
 const maxLimit = 200;
@@ -37,6 +37,14 @@ export function cursorParameter<Cursor>(read: (text: string) => Cursor | undefin
 
 export function encodeCursor(text: string): string {
   return Buffer.from(text, "utf8").toString("base64url");
+}
+
+/** `?include=`: parts that an answer has where asked for. */
+export function includeParameter<Name extends string>(parts: Readonly<Record<Name, { readonly adds: string }>>) {
+  const described = Object.entries<{ adds: string }>(parts).map(([name, { adds }]) => `\`${name}\` adds ${adds}`);
+  return wordsParameter(Object.keys(parts) as Name[]).describe(
+    `One part or several, separated by commas: ${described.join(", ")}`,
+  );
 }
 
 /** `?from=` (included) and `?to=` (excluded): a range of `started_at`. */

@@ -71,6 +71,40 @@ export const labelsSchema = z.object({
 
 export type Labels = z.output<typeof labelsSchema>;
 
+/** Labels that traces must have, exactly; of the tags one. */
+export type LabelsToFind = { [Name in LabelName]?: string | undefined };
+
+const exact = (what: string) =>
+  textField({ min: 1, max: maxLabel }).optional().describe(`Only traces of this ${what}, exactly`);
+
+/** The filters by labels in a query. */
+export const labelParameters = {
+  session_id: exact("conversation"),
+  user_id: exact("user"),
+  environment: exact("environment"),
+  release: exact("release"),
+  tag: textField({ min: 1, max: maxTag }).optional().describe("Only traces with this tag"),
+};
+
+type LabelQuery = { [Name in keyof typeof labelParameters]?: string | undefined };
+
+export function labelsToFind({ tag, ...query }: LabelQuery): LabelsToFind {
+  return { ...Object.fromEntries(textLabels.map((name) => [name, query[name]])), tags: tag };
+}
+
+/** Whether a row of `trace` has a label. */
+export function labelSql(name: LabelName, parameter: string): string {
+  return name === "tags" ? `${parameter} = ANY (tags)` : `${name} = ${parameter}`;
+}
+
+/** The labels of a query that are given. */
+export function givenLabels(labels: LabelsToFind): [name: LabelName, text: string][] {
+  return labelNames.flatMap((name) => {
+    const text = labels[name];
+    return text === undefined ? [] : [[name, text] as [LabelName, string]];
+  });
+}
+
 /** Every field of the contract but the ids, in the order of answers. Insertion, reading, JSON, lists and OpenAPI follow it. */
 export const traceFields = {
   agent_id: {

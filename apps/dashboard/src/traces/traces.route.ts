@@ -1,12 +1,7 @@
-import { recordAudit } from "@waymark/accounts/identity";
 import { isUuid } from "@waymark/database";
-import { AppError } from "@waymark/errors";
 import { parseTimestamp } from "@waymark/service/fields";
 import {
-  createTraceDeleter,
   createTracePageReader,
-  findOtelTrace,
-  findTraceName,
   type ListedTrace,
   listAgentNames,
   maxChanges,
@@ -19,7 +14,7 @@ import {
 import type pg from "pg";
 import { z } from "zod";
 import type { AppDeps } from "../app-deps.js";
-import { type AnswerOf, ownerRoute, viewerRoute } from "../session/viewer.js";
+import { type AnswerOf, viewerRoute } from "../session/viewer.js";
 import { shareStatements } from "./share-statements.js";
 
 export interface TraceRow extends ListedTrace {
@@ -30,7 +25,6 @@ export interface TraceRow extends ListedTrace {
 export type TraceList = AnswerOf<typeof traceListRoutes, "get /traces">;
 export type TraceChangesAnswer = AnswerOf<typeof traceListRoutes, "get /traces/changes">;
 export type AgentNames = AnswerOf<typeof traceListRoutes, "get /traces/agents">;
-export type FoundTrace = AnswerOf<typeof traceListRoutes, "get /traces/otel/:otel_trace_id">;
 
 const idSchema = z.string().refine(isUuid, "Must be the id of a trace").toLowerCase();
 
@@ -47,10 +41,8 @@ const changesQuery = z.object({
     .optional(),
 });
 
-export function traceListRoutes({ pool, registry, log }: AppDeps) {
-  const statements = { pool, createGroupCommit: shareStatements(registry) };
-  const readPage = createTracePageReader(statements);
-  const deleteTrace = createTraceDeleter({ ...statements, log });
+export function traceListRoutes({ pool, registry }: AppDeps) {
+  const readPage = createTracePageReader({ pool, createGroupCommit: shareStatements(registry) });
   return [
     /** The API's list with its query and cursor, and the rows' errors and mails. */
     viewerRoute("get", "/traces", {
@@ -72,23 +64,6 @@ export function traceListRoutes({ pool, registry, log }: AppDeps) {
     }),
     viewerRoute("get", "/traces/agents", {
       handle: async ({ viewer }) => ({ agents: await listAgentNames(pool, viewer.accountId) }),
-    }),
-    /** The trace with an id of OpenTelemetry, 32 hexadecimal digits. */
-    viewerRoute("get", "/traces/otel/:otel_trace_id", {
-      async handle({ viewer, params }) {
-        const digits = params["otel_trace_id"] ?? "";
-        const id = /^[0-9a-f]{32}$/i.test(digits) ? await findOtelTrace(pool, viewer.accountId, digits) : undefined;
-        if (id === undefined) throw new AppError("trace_not_found");
-        return { id };
-      },
-    }),
-    ownerRoute("delete", "/traces/:trace_id", {
-      async handle({ viewer: { accountId, personId }, params }) {
-        const traceId = (params["trace_id"] ?? "").toLowerCase();
-        const name = isUuid(traceId) ? await findTraceName(pool, accountId, traceId) : undefined;
-        if (name === undefined || !(await deleteTrace(accountId, traceId))) throw new AppError("trace_not_found");
-        await recordAudit(pool, { accountId, personId, action: "trace_deleted", subject: `${name} (${traceId})` });
-      },
     }),
   ];
 }

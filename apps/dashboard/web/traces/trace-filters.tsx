@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
-import type { FoundTrace } from "../../src/traces/traces.route.js";
+import type { FoundTrace } from "../../src/traces/one-trace.route.js";
 import { api } from "../data/api.js";
 import { DateRange } from "../ui/date-range.js";
 import { Icon } from "../ui/icon.js";

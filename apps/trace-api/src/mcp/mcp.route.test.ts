@@ -52,8 +52,9 @@ describe("POST /mcp", () => {
     ]);
     const [list, get] = tools;
     expect(Object.keys(list?.inputSchema.properties ?? {})).toEqual([
-      ...["agent_id", "status", "name", "from", "to", "min_duration_ms", "q", "min_cost"],
-      ...["score", "min_score", "max_score", "limit", "cursor"],
+      ...["agent_id", "status", "name", "from", "to", "min_duration_ms", "q"],
+      ...["session_id", "user_id", "environment", "release", "tag", "min_cost"],
+      ...["score", "min_score", "max_score", "include", "limit", "cursor"],
     ]);
     expect(get?.inputSchema).toMatchObject({ required: ["trace_id"], properties: { span_id: { type: "string" } } });
     expect(tools.every(({ annotations }) => annotations?.readOnlyHint === true)).toBe(true);

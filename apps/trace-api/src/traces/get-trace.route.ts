@@ -9,9 +9,9 @@ import { z } from "zod";
 import { invalidQuery } from "../answers.js";
 import { traceIdOf, traceIdParameter } from "../path-ids.js";
 import { exampleTrace, traceSchema } from "./trace-answer.schema.js";
-import { includeParameter, kindParameter, type PartName, readParts } from "./trace-parts.js";
+import { kindParameter, type PartName, readParts, traceIncludeParameter } from "./trace-parts.js";
 
-const querySchema = z.object({ include: includeParameter, kind: kindParameter });
+const querySchema = z.object({ include: traceIncludeParameter, kind: kindParameter });
 
 interface GetTraceDeps {
   pool: pg.Pool;

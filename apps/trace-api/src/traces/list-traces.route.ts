@@ -1,9 +1,12 @@
 import { principalOf } from "@waymark/auth";
 import { route } from "@waymark/service/http";
 import {
+  addListParts,
   type Batching,
   createTracePageReader,
+  fewWaiting,
   maxExamineMs,
+  oneByOne,
   presentTracePage,
   traceQuerySchema,
   tracesToFind,
@@ -13,6 +16,7 @@ import { exampleTrace, tracePageSchema } from "./trace-answer.schema.js";
 /** `GET /traces`: an account's traces, newest first, by page. */
 export function listTracesRoute(deps: Batching) {
   const readPage = createTracePageReader(deps);
+  const addParts = oneByOne(deps, "list-parts", addListParts, fewWaiting);
   return route({
     method: "get",
     scope: "read",
@@ -29,8 +33,11 @@ export function listTracesRoute(deps: Batching) {
       },
     },
     async handle({ query, response }) {
-      const page = await readPage(tracesToFind(principalOf(response).accountId, query));
-      return { status: 200, body: presentTracePage(page) };
+      const { accountId } = principalOf(response);
+      const page = presentTracePage(await readPage(tracesToFind(accountId, query)));
+      if (!query.include) return { status: 200, body: page };
+      const traces = await addParts({ accountId, traces: page.traces, parts: query.include });
+      return { status: 200, body: { ...page, traces } };
     },
   });
 }

@@ -1,5 +1,12 @@
 import { named } from "@waymark/service/http";
-import { labelsSchema, spanAnswers, traceAnswers, traceScoreSchema, traceUsageSchema } from "@waymark/traces";
+import {
+  labelsSchema,
+  listPartsSchema,
+  spanAnswers,
+  traceAnswers,
+  traceScoreSchema,
+  traceUsageSchema,
+} from "@waymark/traces";
 import { z } from "zod";
 
 const spanSchema = named(
@@ -27,11 +34,17 @@ export const traceSchema = named(
   }),
 );
 
+const listedSchema = z.object({
+  ...traceAnswers.listed,
+  duration_ms: z.number().nullable(),
+  ...listPartsSchema.shape,
+});
+
 /** The answer of `GET /traces`. */
 export const tracePageSchema = named(
   "TracePage",
   z.object({
-    traces: z.array(named("ListedTrace", z.object({ ...traceAnswers.listed, duration_ms: z.number().nullable() }))),
+    traces: z.array(named("ListedTrace", listedSchema)),
     next_cursor: z.string().nullable(),
   }),
 );

@@ -1,7 +1,6 @@
-import { asParameter } from "@waymark/service/fields";
-import { readLabels, readTraceScores, readTraceUsage, type SpanKind, spanKinds, spanParts } from "@waymark/traces";
+import { wordsParameter } from "@waymark/service/fields";
+import { includeParameter, readLabels, readTraceScores, readTraceUsage, spanKinds, spanParts } from "@waymark/traces";
 import type pg from "pg";
-import { z } from "zod";
 
 interface TracePart {
   adds: string;
@@ -21,36 +20,10 @@ const traceParts = {
 
 export type PartName = keyof typeof traceParts;
 
-const names = Object.keys(traceParts);
-const message = `Must be ${names.length > 1 ? "one or several of these, separated by commas" : "one of"}: ${names.join(", ")}`;
+export const traceIncludeParameter = includeParameter<PartName>(traceParts);
 
-export const includeParameter = asParameter(
-  { type: "array", items: { enum: names }, minItems: 1 },
-  z
-    .string(message)
-    .transform((text) => [...new Set(text.split(","))])
-    .refine((parts): parts is PartName[] => parts.every((part) => Object.hasOwn(traceParts, part)), message)
-    .optional()
-    .describe(
-      `One part or several, separated by commas: ${Object.entries(traceParts)
-        .map(([name, { adds }]) => `\`${name}\` adds ${adds}`)
-        .join(", ")}`,
-    ),
-);
-
-const kindsMessage = `Must be one or several of these, separated by commas: ${spanKinds.join(", ")}`;
-
-export const kindParameter = asParameter(
-  { type: "array", items: { enum: [...spanKinds] }, minItems: 1 },
-  z
-    .string(kindsMessage)
-    .transform((text) => [...new Set(text.split(","))])
-    .refine(
-      (kinds): kinds is SpanKind[] => kinds.every((kind) => (spanKinds as readonly string[]).includes(kind)),
-      kindsMessage,
-    )
-    .optional()
-    .describe("Only spans of this kind, or of several separated by commas; those without a kind are `other`"),
+export const kindParameter = wordsParameter(spanKinds).describe(
+  "Only spans of this kind, or of several separated by commas; those without a kind are `other`",
 );
 
 /** Reads the parts that the reading of spans does not bring, as JSON members with a comma before each. */

@@ -20,5 +20,6 @@ export {
   optionalChoice,
   textField,
   textProblem,
+  wordsParameter,
 } from "./text.js";
 export { parseTimestamp, timestampField } from "./timestamp.js";

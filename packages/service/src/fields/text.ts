@@ -8,6 +8,19 @@ export function asParameter<Schema extends z.ZodType>(
   return schema.meta({ ...schema.meta(), "x-form": jsonSchema });
 }
 
+/** A query parameter with one or several of some words, separated by commas. */
+export function wordsParameter<const Word extends string>(words: readonly Word[]) {
+  const message = `Must be one or several of these, separated by commas: ${words.join(", ")}`;
+  return asParameter(
+    { type: "array", items: { enum: [...words] }, minItems: 1 },
+    z
+      .string(message)
+      .transform((text) => [...new Set(text.split(","))])
+      .refine((asked): asked is Word[] => asked.every((word) => (words as readonly string[]).includes(word)), message)
+      .optional(),
+  );
+}
+
 /** An optional field with one of some words. Null is invalid, and its message explains that. */
 export function optionalChoice<const Word extends string>(words: readonly Word[]) {
   const message = `May be left out, else must be one of: ${words.join(", ")}`;

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
 import { lettersOf } from "../list-traces.query.js";
-import { cutBlocks, foldCase, marksOf, marksOfAgent, marksOfSearch, maxBlockTraces } from "./marks.js";
+import { cutBlocks, foldCase, marksOf, marksOfSearch, marksOfText, maxBlockTraces } from "./marks.js";
 
-const trace = (name: string, n = 0) => ({ id: String(n), agent_id: `agent ${n % 3}`, name });
+const labels = (n: number) => ({ environment: n % 2 ? "prod" : null, release: null, tags: [`t${n % 3}`] });
+const trace = (name: string, n = 0) => ({ id: String(n), agent_id: `agent ${n % 3}`, name, ...labels(n) });
 
 function hasAll(marks: Buffer, wanted: readonly number[] | undefined): boolean {
   return wanted?.every((mark) => ((marks[mark >>> 3] ?? 0) & (1 << (mark & 7))) !== 0) ?? true;
@@ -36,8 +37,8 @@ describe("the marks of a block", () => {
   it("tell names and agents apart", () => {
     const marks = marksOf(Array.from({ length: 200 }, (_, n) => trace(`Answer ticket ${n}`, n)));
     expect(hasAll(marks, marksOfSearch("lawyer"))).toBe(false);
-    expect(hasAll(marks, marksOfAgent("agent 2"))).toBe(true);
-    expect(hasAll(marks, marksOfAgent("another agent"))).toBe(false);
+    expect(hasAll(marks, marksOfText("agent_id", "agent 2"))).toBe(true);
+    expect(hasAll(marks, marksOfText("agent_id", "another agent"))).toBe(false);
   });
 
   it("are none for a text of two characters", () => {

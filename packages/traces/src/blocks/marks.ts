@@ -1,3 +1,5 @@
+import type { Labels } from "../trace-fields.js";
+
 /** Few enough bytes for Postgres to keep them in the row. */
 const markBytes = 1_536;
 const markBits = 8 * markBytes;
@@ -7,23 +9,31 @@ export const maxBlockTraces = 256;
 
 /** Marks of a searched name: enough to tell it apart. */
 const nameMarks = 8;
-const agentMarks = 2;
+const textMarks = 2;
 const partLength = 3;
 
-export interface MarkedTrace {
+/** Whose whole texts are marked, beside the parts of names. The marks of each depend on its place. */
+const markedNames = ["agent_id", "environment", "release", "tags"] as const;
+type MarkedName = (typeof markedNames)[number];
+
+export interface MarkedTrace extends Pick<Labels, Exclude<MarkedName, "agent_id">> {
   id: string;
   agent_id: string;
   name: string;
 }
+
+/** The columns of a {@link MarkedTrace}. */
+export const markedColumns = ["id", "name", ...markedNames].join(", ");
 
 export interface MarkedBlock {
   lastId: string;
   marks: Buffer;
 }
 
-/** The bits of an agent, set in each block with one of its traces. */
-export function marksOfAgent(agentId: string): number[] {
-  return Array.from({ length: agentMarks }, (_, n) => markOf([n, ...codesOf(agentId)]));
+/** The bits of an agent or a label, set in each block with one of its traces. */
+export function marksOfText(name: MarkedName, text: string): number[] {
+  const first = textMarks * markedNames.indexOf(name);
+  return Array.from({ length: textMarks }, (_, n) => markOf([first + n, ...codesOf(text)]));
 }
 
 /** Bits set in each block with a trace whose name has the text; undefined for a text too short to have any. */
@@ -70,9 +80,10 @@ function createMarks() {
   return {
     bytes,
     setBits: () => setBits,
-    add({ agent_id, name }: MarkedTrace) {
-      for (const mark of marksOfAgent(agent_id)) set(mark);
-      for (const part of partsOf(name)) set(markOf(part));
+    add(trace: MarkedTrace) {
+      for (const name of markedNames)
+        for (const text of [trace[name] ?? []].flat()) for (const mark of marksOfText(name, text)) set(mark);
+      for (const part of partsOf(trace.name)) set(markOf(part));
     },
   };
 }

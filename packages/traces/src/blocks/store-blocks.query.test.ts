@@ -6,17 +6,22 @@ import { listAccountsToBlock, storeBlocks } from "./store-blocks.query.js";
 
 /** Traces of the days before, a second apart: one in 500 is rare in everything. $3 is the time since they were written. */
 const insertSql = `
-  INSERT INTO trace (account_id, id, agent_id, name, status, started_at, ended_at, written_at)
+  INSERT INTO trace (account_id, id, agent_id, name, status, started_at, ended_at, environment, release, tags, session_id, written_at)
   SELECT $1, overlay(uuid_floor(now() - interval '1 day' + n * interval '1 second')::text placing '7' || substr(md5(n::text), 1, 3) from 15 for 4)::uuid,
     CASE WHEN n % 500 = 7 THEN 'rare' ELSE 'agent ' || n % 3 END, CASE WHEN n % 500 = 9 THEN 'Ünique Lawyer ' ELSE 'run ' END || n,
     CASE WHEN n % 500 = 8 THEN 'timeout' ELSE 'success' END, '2026-06-01T12:00:00Z'::timestamptz - n * interval '1 minute',
     '2026-06-01T12:00:01Z'::timestamptz - n * interval '1 minute' + CASE WHEN n % 500 = 6 THEN interval '1 hour' ELSE '0' END,
+    CASE WHEN n % 500 = 5 THEN 'staging' WHEN n % 2 = 0 THEN 'production' END, 'v' || n / 1000, CASE WHEN n % 500 = 4 THEN '{seldom,often}' ELSE '{often}' END::text[],
+    CASE WHEN n % 500 < 2 THEN 'chat ' || n / 1000 END,
     now() - $3::interval
   FROM generate_series(1, $2::int) n`;
 
 const searches = [
   ["a name", { name: "lawyer" }],
   ["a name beyond ASCII", { name: "üNIQUE" }],
+  ["an environment", { labels: { environment: "staging" } }],
+  ["a release and a tag", { labels: { release: "v1", tags: "seldom" } }],
+  ["a conversation", { labels: { session_id: "chat 2" } }],
   ["two letters", { name: "aw" }],
   ["an agent", { agentId: "rare" }],
   ["a status", { statuses: ["timeout"] }],

@@ -4,7 +4,7 @@ import type pg from "pg";
 import { createFilter } from "../contents/grams.js";
 import { readContents } from "../contents/read-contents.query.js";
 import { textSeparator } from "../contents/search-terms.js";
-import { cutBlocks, type MarkedBlock, type MarkedTrace, marksOf, maxBlockTraces } from "./marks.js";
+import { cutBlocks, type MarkedBlock, type MarkedTrace, markedColumns, marksOf, maxBlockTraces } from "./marks.js";
 
 /** Traces that a transaction reads at most. */
 const maxTraces = 16 * maxBlockTraces;
@@ -45,9 +45,9 @@ const readChangesSql = `
 
 const edgeOfAccountSql = `SELECT ${edgeSql} AS id FROM (SELECT $1::uuid AS id) a`;
 const readNewSql = `
-  SELECT id, agent_id, name FROM trace WHERE account_id = $1 AND id > $2 AND id < ${boundSql} ORDER BY id LIMIT ${maxTraces}`;
+  SELECT ${markedColumns} FROM trace WHERE account_id = $1 AND id > $2 AND id < ${boundSql} ORDER BY id LIMIT ${maxTraces}`;
 const readBlockSql = `
-  SELECT id, agent_id, name FROM trace WHERE account_id = $1 AND id <= $2
+  SELECT ${markedColumns} FROM trace WHERE account_id = $1 AND id <= $2
     AND id > (SELECT after_id FROM trace_block WHERE account_id = $1 AND last_id = $2) ORDER BY id`;
 
 /**
