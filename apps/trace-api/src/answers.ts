@@ -102,6 +102,11 @@ function wrongScope(needed: KeyScope): DocumentedAnswer {
   return refusal(`The key's scope is not ${scopes.join(" or ")}`, example, ["WWW-Authenticate"]);
 }
 
+export const sessionNotFound = refusal(
+  "The account has no trace of this conversation, or none after the cursor",
+  "Session not found",
+);
+
 export const agentNotFound = refusal("The agent does not exist, or belongs to another account", "Agent not found");
 
 const traceNotFound = refusal("The trace does not exist, or belongs to another account", "Trace not found");

@@ -34,6 +34,7 @@ import { metricsRoute } from "./otlp/metrics.route.js";
 import { otlpRoute } from "./otlp/otlp.route.js";
 import { addScoreRoutes } from "./scores/add-score.route.js";
 import { readAgentScoresRoute } from "./scores/read-agent-scores.route.js";
+import { listSessionsRoute, listUsersRoute, readSessionRoute } from "./sessions/sessions.route.js";
 import { createSpanAdder } from "./spans/add-spans.js";
 import { addSpanRoute, addSpansRoute } from "./spans/add-spans.route.js";
 import { changeSpanRoute } from "./spans/change-span.route.js";
@@ -119,6 +120,9 @@ export function createApp(deps: AppDeps): Express {
     readAgentScoresRoute(routeDeps),
     reads.getUsage,
     reads.readModelUsage,
+    listSessionsRoute(routeDeps),
+    readSessionRoute(routeDeps),
+    listUsersRoute(routeDeps),
     otlpRoute(otlpDeps),
     logsRoute(otlpDeps),
     metricsRoute(),

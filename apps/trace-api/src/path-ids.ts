@@ -15,6 +15,16 @@ export function traceIdOf(params: Readonly<Record<string, string>>): string {
   return traceId;
 }
 
+/** The path parameter of a route below a conversation. */
+export const sessionIdParameter = { session_id: "The id of the conversation, percent-encoded" } as const;
+
+/** @throws AppError 404 for a text that no conversation can have as its id */
+export function sessionIdOf(params: Readonly<Record<string, string>>): string {
+  const sessionId = params["session_id"] ?? "";
+  if (textProblem(sessionId) !== undefined) throw new AppError("session_not_found");
+  return sessionId;
+}
+
 /** The path parameter of every route below an agent. */
 export const agentIdParameter = { agent_id: "The id of the agent, percent-encoded" } as const;
 

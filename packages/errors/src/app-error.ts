@@ -57,6 +57,7 @@ export const errorCodes = {
   channel_not_found: { status: 404, message: "Channel not found" },
   agent_not_found: { status: 404, message: "Agent not found" },
   trace_not_found: { status: 404, message: "Trace not found" },
+  session_not_found: { status: 404, message: "Session not found" },
   span_not_found: { status: 404, message: "Span not found" },
   failure_not_found: { status: 404, message: "Failure not found" },
   mute_not_found: { status: 404, message: "Mute not found" },

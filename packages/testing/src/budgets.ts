@@ -17,7 +17,7 @@ const longerDocuments: Readonly<Record<string, number>> = {
   "CHANGELOG.md": 1_300,
   "apps/README.md": 1_200,
   "apps/LIMITS.md": 1_200,
-  "apps/trace-api/README.md": 2_000,
+  "apps/trace-api/README.md": 2_100,
   "apps/trace-api/INSIGHT.md": 750,
   "apps/analytics-api/README.md": 1_050,
   "apps/collector/README.md": 850,

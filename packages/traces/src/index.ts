@@ -37,6 +37,22 @@ export { largeAnswerLimits, type TraceChunk } from "./get-large-trace.query.js";
 export { createTraceReader, type TraceReader } from "./get-trace.query.js";
 export { getUsage, presentUsage, readUsedTraces } from "./get-usage.query.js";
 export { addListParts, listPartsSchema } from "./labels/list-parts.query.js";
+export {
+  listSessions,
+  listUsers,
+  sessionQuerySchema,
+  sessionSchema,
+  sumsToList,
+  userQuerySchema,
+  userSchema,
+} from "./labels/list-sessions.query.js";
+export {
+  oldestCursor,
+  readSession,
+  sessionSummarySchema,
+  sessionTracesQuerySchema,
+  turnSchema,
+} from "./labels/read-session.query.js";
 export { listAgentNames } from "./list-agent-names.query.js";
 export {
   agentQuerySchema,

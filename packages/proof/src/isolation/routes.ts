@@ -20,6 +20,10 @@ export const routes: Readonly<Record<string, string>> = {
   "trace-api GET /api/v1/agents/{agent_id}/scores": "works",
   "trace-api GET /api/v1/usage": "works",
   "trace-api GET /api/v1/usage/models": "works",
+  "trace-api GET /api/v1/sessions": "works",
+  "trace-api GET /api/v1/sessions/{session_id}":
+    "no trace of the run has a session; a test of the trace API asks for one",
+  "trace-api GET /api/v1/users": "works",
   "trace-api POST /v1/traces": "works",
   "trace-api POST /v1/logs": "works",
   "trace-api POST /v1/metrics": "works",

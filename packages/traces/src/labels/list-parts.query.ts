@@ -52,7 +52,7 @@ interface TextsToRead {
 }
 
 /** The text of each trace's first input, or last output, by trace; traces without one have none. */
-async function readContentTexts(pool: pg.Pool, { accountId, ids, column, maxLength }: TextsToRead) {
+export async function readContentTexts(pool: pg.Pool, { accountId, ids, column, maxLength }: TextsToRead) {
   const statement = { name: `read-${column}-texts`, text: contentsSql[column] };
   const { rows } = await pool.query<{ id: string; json: string; end: string | null }>({
     ...statement,
@@ -69,7 +69,7 @@ async function readLabelsOf(pool: pg.Pool, accountId: string, ids: readonly stri
 }
 
 /** Tokens and cost by trace, of those with model calls. Settles calls first. */
-async function readUsageOf(pool: pg.Pool, accountId: string, ids: readonly string[]) {
+export async function readUsageOf(pool: pg.Pool, accountId: string, ids: readonly string[]) {
   await settleCalls(pool, accountId);
   const statement = { name: "read-listed-usage", text: usageSql, values: [accountId, ids] };
   const { rows } = await pool.query<z.output<typeof tokenSumsSchema> & { id: string }>(statement);
