@@ -51,6 +51,7 @@ import { listTracesRoute } from "./traces/list-traces.route.js";
 import type { ByteReserve } from "./usage/byte-reserve.js";
 import { getUsageRoute } from "./usage/get-usage.route.js";
 import { readModelUsageRoute } from "./usage/read-model-usage.route.js";
+import { sumUsageRoute } from "./usage/sum-usage.route.js";
 
 export interface AppDeps {
   pool: pg.Pool;
@@ -123,6 +124,7 @@ export function createApp(deps: AppDeps): Express {
     listSessionsRoute(routeDeps),
     readSessionRoute(routeDeps),
     listUsersRoute(routeDeps),
+    sumUsageRoute(routeDeps),
     otlpRoute(otlpDeps),
     logsRoute(otlpDeps),
     metricsRoute(),

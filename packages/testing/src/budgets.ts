@@ -7,7 +7,7 @@ const leastWords = 60;
 const commentPercent = 10;
 
 /** The words of all documents, of their prose alone and with tables. */
-const houseWords = { prose: 16_000, all: 23_650 };
+const houseWords = { prose: 16_300, all: 24_000 };
 
 /** A document may have this many words, tables included, unless it is listed below. */
 const documentWords = 700;
@@ -17,7 +17,7 @@ const longerDocuments: Readonly<Record<string, number>> = {
   "CHANGELOG.md": 1_300,
   "apps/README.md": 1_200,
   "apps/LIMITS.md": 1_200,
-  "apps/trace-api/README.md": 2_100,
+  "apps/trace-api/README.md": 2_150,
   "apps/trace-api/INSIGHT.md": 750,
   "apps/analytics-api/README.md": 1_050,
   "apps/collector/README.md": 850,

@@ -93,6 +93,13 @@ export {
 } from "./model-calls/read-model-usage.query.js";
 export { rebuildUsage } from "./model-calls/rebuild-usage.js";
 export { listAccountsWithDueCalls, settleCalls, uuidOf } from "./model-calls/settle-calls.query.js";
+export {
+  maxUsageRows,
+  sumUsage,
+  usageByQuerySchema,
+  usageRowSchema,
+  usageToSum,
+} from "./model-calls/sum-usage.query.js";
 export { includeParameter } from "./paging.js";
 export {
   type AgentFigures,

@@ -24,6 +24,7 @@ export const routes: Readonly<Record<string, string>> = {
   "trace-api GET /api/v1/sessions/{session_id}":
     "no trace of the run has a session; a test of the trace API asks for one",
   "trace-api GET /api/v1/users": "works",
+  "trace-api GET /api/v1/usage/by": "no request of the run asks for it; a test of the trace API does",
   "trace-api POST /v1/traces": "works",
   "trace-api POST /v1/logs": "works",
   "trace-api POST /v1/metrics": "works",

@@ -77,8 +77,12 @@ export function modelUsageToRead(
 /** The last day that a timestamp of the contract can name. */
 const lastDay = Date.parse("9999-12-31T00:00:00Z") / dayMs;
 
-export function presentModelUsage({ from, to }: ModelUsageToRead, { models, series }: ModelUsage) {
-  return { from: `${from}T00:00:00.000Z`, to: `${to}T00:00:00.000Z`, models, series };
+export function presentModelUsage(days: ModelUsageToRead, { models, series }: ModelUsage) {
+  return { ...presentDays(days), models, series };
+}
+
+export function presentDays({ from, to }: Pick<ModelUsageToRead, "from" | "to">) {
+  return { from: `${from}T00:00:00.000Z`, to: `${to}T00:00:00.000Z` };
 }
 
 /** Models of an answer, those with most tokens, and rows of a table. */

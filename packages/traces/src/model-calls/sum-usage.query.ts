@@ -1,0 +1,113 @@
+import { validationError } from "@waymark/errors";
+import type pg from "pg";
+import { z } from "zod";
+import { membersIn } from "../field-table.js";
+import { maxCountedTraces } from "../list-agents.query.js";
+import { checkRange } from "../paging.js";
+import { modelUsageQuerySchema, modelUsageToRead, presentDays } from "./read-model-usage.query.js";
+import { costSchema, costSql, sumSql } from "./read-token-sums.query.js";
+import { countedCallsSql, settleCalls } from "./settle-calls.query.js";
+
+/** What sums are by: a column of the trace, or of the call. */
+const dimensions = {
+  session: { ofTrace: "session_id" },
+  user: { ofTrace: "user_id" },
+  environment: { ofTrace: "environment" },
+  release: { ofTrace: "release" },
+  tag: { ofTrace: "tags" },
+  agent: { ofTrace: "agent_id", ofCall: "agent_id" },
+  model: { ofTrace: "NULL::text", ofCall: "NULLIF(model, '')" },
+} as const satisfies Record<string, { ofTrace: string; ofCall?: string }>;
+
+type Dimension = keyof typeof dimensions;
+const dimensionNames = Object.keys(dimensions) as [Dimension, ...Dimension[]];
+
+export const usageRowSchema = z.object({
+  value: z.string().nullable().describe("Null for traces without one, and for calls of deleted traces"),
+  traces: z.number(),
+  failures: z.number().describe("Traces with `error` or `timeout`"),
+  input_tokens: z.number(),
+  output_tokens: z.number(),
+  cached_input_tokens: z.number(),
+  cost_usd: costSchema,
+});
+
+export const usageByQuerySchema = z
+  .object({ dimension: z.enum(dimensionNames).describe("What to sum by"), ...modelUsageQuerySchema.shape })
+  .superRefine(checkRange);
+
+interface UsageToSum extends ReturnType<typeof modelUsageToRead> {
+  dimension: Dimension;
+}
+
+/** Whole days, as {@link modelUsageToRead} has them. */
+export function usageToSum(accountId: string, query: z.output<typeof usageByQuerySchema>, now: Date): UsageToSum {
+  return { ...modelUsageToRead(accountId, query, now), dimension: query.dimension };
+}
+
+/** Rows of an answer: those that cost most. */
+export const maxUsageRows = 1_000;
+/** Calls of an answer: some two seconds. */
+const maxSummedCalls = 500_000;
+
+/** A range of `model_day_pkey`, and at most $5 entries of `trace_listing_idx`. */
+const countSql = `
+  SELECT (SELECT COALESCE(sum(calls), 0)::float8 FROM model_day
+      WHERE account_id = $1 AND day >= $2::date AND day < $3::date AND ($4::text IS NULL OR agent_id = $4)) AS calls,
+    (SELECT count(*)::int FROM (SELECT FROM trace
+      WHERE account_id = $1 AND started_at >= $2::date AND started_at < $3::date AND ($4::text IS NULL OR agent_id = $4)
+      ORDER BY started_at, id LIMIT $5) t) AS traces`;
+
+/**
+ * Counts the traces that started in the days, and sums the calls of the days, by the value of their traces. The days' agents,
+ * a range of `model_day_pkey`, lead to ranges of `model_call_agent_idx`; the traces come from `trace_listing_idx`, and a trace that
+ * started before the days from a probe of `trace_pkey`.
+ */
+function sumUsageSql(dimension: Dimension): string {
+  const { ofTrace, ofCall }: { ofTrace: string; ofCall?: string } = dimensions[dimension];
+  const sums = ["input_tokens", "output_tokens", "cached_input_tokens"];
+  const inDays = "account_id = $1 AND started_at >= $2::date AND started_at < $3::date";
+  const value = dimension === "tag" ? "tag" : "COALESCE(c.value, t.value, earlier.value)";
+  return `
+  WITH traces AS MATERIALIZED (
+    SELECT id, status, ${ofTrace} AS value FROM trace WHERE ${inDays} AND ($4::text IS NULL OR agent_id = $4)
+  ), calls AS MATERIALIZED (
+    SELECT c.trace_id, ${ofCall ? `c.value` : "NULL::text"} AS value, ${sums.map((name) => `sum(c.${name}) AS ${name}`).join(", ")}, sum(c.cost) AS cost
+    FROM (
+      SELECT *, ${ofCall ?? "NULL"} AS value FROM ${countedCallsSql} WHERE ${inDays} AND agent_id = ANY (ARRAY(
+        SELECT DISTINCT agent_id FROM model_day
+        WHERE account_id = $1 AND day >= $2::date AND day < $3::date AND ($4::text IS NULL OR agent_id = $4)))
+    ) c GROUP BY 1, 2
+  )
+  SELECT ${value} AS value, count(t.id)::int AS traces,
+    count(*) FILTER (WHERE t.status IN ('error', 'timeout'))::int AS failures, ${sums.map(sumSql).join(", ")}, ${costSql("count(cost)")}
+  FROM traces t FULL JOIN calls c ON c.trace_id = t.id
+  LEFT JOIN LATERAL (
+    SELECT ${ofTrace} AS value FROM trace WHERE t.id IS NULL AND account_id = $1 AND id = c.trace_id OFFSET 0
+  ) earlier ON true
+  ${dimension === "tag" ? "LEFT JOIN LATERAL unnest(COALESCE(t.value, earlier.value)) AS tag ON true" : ""}
+  GROUP BY 1 ORDER BY sum(cost) DESC NULLS LAST, count(t.id) DESC, 1 NULLS LAST LIMIT ${maxUsageRows}`;
+}
+
+/**
+ * Sums by a dimension, those with the highest cost first; a trace counts for each of its tags and models.
+ * @throws AppError 400 on `from` if the days have too many traces or calls
+ */
+export async function sumUsage(pool: pg.Pool, { accountId, dimension, from, to, agentId }: UsageToSum) {
+  await settleCalls(pool, accountId);
+  const values = [accountId, from, to, agentId ?? null];
+  const counted = { name: "count-usage", text: countSql, values: [...values, maxCountedTraces + 1] };
+  const [found] = (await pool.query<{ calls: number; traces: number }>(counted)).rows;
+  for (const [name, most] of [
+    ["traces", maxCountedTraces],
+    ["calls", maxSummedCalls],
+  ] as const)
+    if ((found?.[name] ?? 0) > most)
+      throw validationError({ from: `Must be later: the days have more than ${most.toLocaleString("en")} ${name}` });
+  const { rows } = await pool.query<z.output<typeof usageRowSchema>>({
+    name: `sum-usage-by-${dimension}`,
+    text: sumUsageSql(dimension),
+    values,
+  });
+  return { dimension, ...presentDays({ from, to }), rows: rows.map((row) => membersIn(usageRowSchema, row)) };
+}
