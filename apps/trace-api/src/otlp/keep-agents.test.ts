@@ -107,6 +107,19 @@ describe("an account that keeps traces of agents", () => {
     expect((await usageOf(account)).traces.current).toBe(3);
   });
 
+  it("drops nothing of a trace that exists: its next span takes along what waits", async () => {
+    const account = await makeAccount();
+    await sendJson(account, requestOf([{ trace: 12, id: 1, parent: 2 }])).expect(200);
+    await changeKeep(test.pool, account.id, "all");
+    await sendJson(account, requestOf([{ trace: 12, id: 2 }])).expect(200);
+    await changeKeep(test.pool, account.id, "agents");
+    await drop();
+    expect(await pendingOf(account)).toBe(1);
+    await sendJson(account, requestOf([{ trace: 12, id: 3, parent: 2 }])).expect(200);
+    expect((await read(account))[0]?.spans).toHaveLength(3);
+    expect([await pendingOf(account), (await usageOf(account)).dropped.traces]).toEqual([0, 0]);
+  });
+
   it("refuses spans of a pending trace beyond 2,000, and tells how many", async () => {
     const account = await makeAccount();
     const many = (from: number, count: number) =>
