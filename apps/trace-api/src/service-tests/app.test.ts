@@ -107,8 +107,23 @@ describe("the trace service", () => {
           "NewScore",
           "NewSpan",
           "NewTrace",
+          "Session",
+          "SessionPage",
+          "SessionTraces",
         ],
-        ...["Span", "SpanChange", "Trace", "TraceChange", "TracePage", "TraceUsage", "Usage", "ValidationError"],
+        ...[
+          "Span",
+          "SpanChange",
+          "Trace",
+          "TraceChange",
+          "TracePage",
+          "TraceUsage",
+          "Usage",
+          "UsageBy",
+          "User",
+          "UserPage",
+        ],
+        "ValidationError",
       ]);
       const read = body.paths["/api/v1/traces/{trace_id}"].get.responses["200"].content["application/json"];
       expect(read.schema).toEqual({ $ref: "#/components/schemas/Trace" });
