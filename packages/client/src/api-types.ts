@@ -109,9 +109,13 @@ export interface ModelSums {
   cost_usd: string | null;
 }
 
-export interface ListedTrace extends Omit<Trace, "metadata" | "spans" | "usage" | keyof TraceLabels> {
+export interface ListedTrace extends Omit<Trace, "metadata" | "spans" | "usage"> {
   /** Null without `ended_at`. */
   duration_ms: number | null;
+  input_tokens?: number;
+  output_tokens?: number;
+  cost_usd?: string | null;
+  preview?: string | null;
 }
 
 /** Filters and paging; `from` is included, `to` is excluded. */
@@ -122,6 +126,13 @@ export interface TraceQuery {
   name?: string;
   /** Words, and phrases in quotes, in names, inputs, outputs and errors. */
   q?: string;
+  session_id?: string;
+  user_id?: string;
+  environment?: string;
+  release?: string;
+  tag?: string;
+  /** Parts to add to the entries: `labels`, `usage`, `preview`, several with commas. */
+  include?: string;
   from?: string | Date;
   to?: string | Date;
   /** Only ended traces that took at least this long. */

@@ -33,6 +33,7 @@ const listHelp = `
 Examples:
   $ waymark trace list --status error,timeout --from 2h
   $ waymark trace list --min-cost 0.5 --from 1d
+  $ waymark trace list --user ann --environment production
   $ waymark trace list --agent billing-agent --from 2026-05-01 --to 2026-05-02`;
 
 const tailHelp = "\nWith --json each line is an object: the event (new or changed) and the trace.";
@@ -58,6 +59,11 @@ function toQuery({ agent, status, name }: { agent?: string; status?: TraceStatus
 
 function addListCommand(trace: Group): void {
   addFilters(trace("list", "list traces, newest first", listHelp))
+    .option("--session <id>", "only traces of this conversation")
+    .option("--user <id>", "only traces of this user")
+    .option("--environment <name>", "only traces of this environment")
+    .option("--release <name>", "only traces of this release")
+    .option("--tag <tag>", "only traces with this tag")
     .option("--search <words>", 'only traces with all of these words, and "phrases", in their contents')
     .option("--from <time>", `the earliest start: ${timeForms}`, { parse: parseTime })
     .option("--to <time>", "the time that all starts are before", { parse: parseTime })
@@ -65,9 +71,14 @@ function addListCommand(trace: Group): void {
     .option("--min-cost <dollars>", "only traces whose model calls cost at least this", { parse: dollars })
     .option("--limit <n>", "the most traces to list", { parse: wholeNumber(1, 10_000), default: 50 })
     .run(async ({ env, stdout, now }, options) => {
-      const { search, from, to, minDuration, minCost, limit } = options;
+      const { search, from, to, minDuration, minCost, limit, session, user, environment, release, tag } = options;
       const query = {
         ...toQuery(options),
+        ...(session && { session_id: session }),
+        ...(user && { user_id: user }),
+        ...(environment && { environment }),
+        ...(release && { release }),
+        ...(tag && { tag }),
         ...(search && { q: search }),
         ...(from && { from: from(now()) }),
         ...(to && { to: to(now()) }),

@@ -38,7 +38,8 @@ const at = (second: number) => new Date(Date.parse("2026-06-01T12:00:00Z") + sec
 
 describe("trace list", () => {
   it("lists newest first, narrowed by its options, as a table or as JSON", async () => {
-    const done = { status: "success", ended_at: at(62) } as const;
+    const labels = { session_id: "chat-7", user_id: "ann", environment: "test", release: "2", tags: ["x", "y"] };
+    const done = { status: "success", ended_at: at(62), ...labels } as const;
     await api.createTrace(newTrace("Refund one", 0, { status: "error", ended_at: at(1) }));
     await api.createTrace(newTrace("Refund two", 60, done));
     await api.createTrace(newTrace("Another", 120, { agent_id: "other" }));
@@ -49,6 +50,9 @@ describe("trace list", () => {
     expect(await names("--agent", "billing-agent", "--status", "error,timeout")).toEqual(["Refund one"]);
     expect(await names("--name", "REFUND", "--from", at(60), "--to", at(120))).toEqual(["Refund two"]);
     expect(await names("--search", "refund TWO")).toEqual(["Refund two"]);
+    expect(await names("--session", "chat-7", "--user", "ann", "--environment", "test")).toEqual(["Refund two"]);
+    expect(await names("--release", "2", "--tag", "y")).toEqual(["Refund two"]);
+    expect(await names("--tag", "z")).toEqual([]);
     expect(await names("--min-duration", "1500")).toEqual(["Refund two"]);
     const later = createCommandLine(env, () => new Date(at(180)));
     const since = async (...args: string[]) =>
