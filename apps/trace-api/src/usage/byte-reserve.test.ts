@@ -76,7 +76,7 @@ describe("a reserve of bytes", () => {
 
   it("is not made close to the month's limit, by large requests, or by a quiet account", async () => {
     const { accountId, reserve, seen, send } = await open();
-    for (let n = 0; n < 5; n++) await send();
+    for (let n = 0; n < 4; n++) await send();
     await setBytes(accountId, plan.bytesPerMonth - 16 * chunk + 1);
     for (let n = 0; n < 30; n++) await send();
     await setBytes(accountId, 0);

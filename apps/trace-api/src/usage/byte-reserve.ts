@@ -9,7 +9,7 @@ const largestPaid = 16_384;
 /** Closer to the month's limit each request is counted by itself, so that no instance keeps what another could store. */
 const leastRemaining = 16 * chunkBytes;
 /** Requests of late, halved each turn. Quieter accounts have no reserve. */
-const busyRequests = 10;
+const busyRequests = 4;
 const turnMs = 50;
 
 /** Counts ahead where the month has place enough. Probes `trace_usage_pkey`. */
