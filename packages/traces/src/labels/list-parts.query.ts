@@ -10,15 +10,6 @@ import { type Labels, labelNames, labelsSchema } from "../trace-fields.js";
 import { textWithin } from "./text-within.js";
 
 const maxPreview = 200;
-
-/** One probe of `trace_pkey` each. */
-const labelsSql = `SELECT id, ${labelNames.join(", ")} FROM trace WHERE account_id = $1 AND id = ANY ($2)`;
-
-/** A range of `model_call_pkey` each. */
-const usageSql = `
-  SELECT trace_id AS id, ${sumSql("input_tokens")}, ${sumSql("output_tokens")}, ${costSql("count(cost)")}
-  FROM ${countedCallsSql} WHERE account_id = $1 AND trace_id = ANY ($2) GROUP BY trace_id`;
-
 /** Spans of a trace that are looked at, beside its root. */
 const maxSpans = 20;
 /** A larger value is left out: Postgres would read it whole. */
@@ -26,78 +17,84 @@ const maxWeight = 131_072;
 const maxRead = 4_000;
 
 /**
- * The beginning of each trace's first input, or last output, and its end where longer: of the root span, else of the first, or
- * last, spans. Per trace a probe of `trace_pkey`, and two bounded ranges of `span_pkey`.
+ * The beginning of a trace's first input, or last output, and its end where longer: of the root span, else of the first, or
+ * last, spans. Two bounded ranges of `span_pkey`.
  */
 function contentSql(column: "input" | "output"): string {
   const [order, time] = column === "input" ? ["ASC", "started_at"] : ["DESC", "COALESCE(ended_at, started_at)"];
   const spans = `SELECT id, parent_span_id IS NOT NULL AS is_below, ${time} AS at, ${column} AS json FROM span
         WHERE account_id = $1 AND trace_id = t.id AND trace_id BETWEEN $3 AND $4`;
   return `
-  SELECT t.id, left(s.text, ${maxRead}) AS json, CASE WHEN length(s.text) > ${maxRead} THEN right(s.text, ${maxRead}) END AS end
-  FROM trace t CROSS JOIN LATERAL (
-    SELECT json FROM (
-      (${spans} AND id = t.root_span_id) UNION ALL (${spans} ORDER BY id ${order} LIMIT ${maxSpans})
-    ) found WHERE json IS NOT NULL AND ${weightSql("json")} <= ${maxWeight} ORDER BY is_below, at ${order}, id ${order} LIMIT 1
-  ) chosen CROSS JOIN LATERAL (SELECT chosen.json::text AS text OFFSET 0) s WHERE t.account_id = $1 AND t.id = ANY ($2)`;
+  LEFT JOIN LATERAL (
+    SELECT ARRAY[left(s.text, ${maxRead}), CASE WHEN length(s.text) > ${maxRead} THEN right(s.text, ${maxRead}) END] AS ${column} FROM (
+      SELECT json FROM (
+        (${spans} AND id = t.root_span_id) UNION ALL (${spans} ORDER BY id ${order} LIMIT ${maxSpans})
+      ) found WHERE json IS NOT NULL AND ${weightSql("json")} <= ${maxWeight} ORDER BY is_below, at ${order}, id ${order} LIMIT 1
+    ) chosen CROSS JOIN LATERAL (SELECT chosen.json::text AS text OFFSET 0) s
+  ) first_${column} ON true`;
 }
 
-const contentsSql = { input: contentSql("input"), output: contentSql("output") };
+/** What a statement reads of each trace `t`: columns, and what they are of beside the trace. */
+const partsSql = {
+  labels: { columns: labelNames.map((name) => `t.${name}`).join(", "), from: "" },
+  /** A range of `model_call_pkey`. */
+  usage: {
+    columns: "usage.*",
+    from: `
+  CROSS JOIN LATERAL (
+    SELECT ${sumSql("input_tokens")}, ${sumSql("output_tokens")}, ${costSql("count(cost)")}
+    FROM ${countedCallsSql} WHERE account_id = $1 AND trace_id = t.id
+  ) usage`,
+  },
+  input: { columns: "input", from: contentSql("input") },
+  output: { columns: "output", from: contentSql("output") },
+} as const satisfies Record<string, { columns: string; from: string }>;
 
-interface TextsToRead {
+type Content = [json: string, end: string | null];
+
+interface PartsRow extends Partial<Labels & z.output<typeof tokenSumsSchema>> {
+  id: string;
+  input?: Content | null;
+  output?: Content | null;
+}
+
+interface PartsToRead {
   accountId: string;
   ids: readonly string[];
-  column: "input" | "output";
+  parts: readonly (keyof typeof partsSql)[];
+  /** Of texts. */
   maxLength: number;
 }
 
-/** The text of each trace's first input, or last output, by trace; traces without one have none. */
-export async function readContentTexts(pool: pg.Pool, { accountId, ids, column, maxLength }: TextsToRead) {
-  const statement = { name: `read-${column}-texts`, text: contentsSql[column] };
-  const { rows } = await pool.query<{ id: string; json: string; end: string | null }>({
-    ...statement,
+/** Reads parts of traces by one statement, which probes `trace_pkey`; settles calls before it sums them. */
+export async function readTraceParts(pool: pg.Pool, { accountId, ids, parts, maxLength }: PartsToRead) {
+  if (parts.includes("usage")) await settleCalls(pool, accountId);
+  const { rows } = await pool.query<PartsRow>({
+    name: `read-${parts.join("-")}`,
+    text: `SELECT t.id, ${parts.map((part) => partsSql[part].columns).join(", ")} FROM trace t ${parts.map((part) => partsSql[part].from).join("")}
+  WHERE t.account_id = $1 AND t.id = ANY ($2) AND t.id BETWEEN $3 AND $4`,
     values: [accountId, ids, ...idBounds(ids)],
   });
-  const role = column === "input" ? "user" : "assistant";
-  return new Map(rows.map(({ id, json, end }) => [id, textWithin([json, end], role, maxLength)]));
-}
-
-async function readLabelsOf(pool: pg.Pool, accountId: string, ids: readonly string[]) {
-  const statement = { name: "read-listed-labels", text: labelsSql, values: [accountId, ids] };
-  const { rows } = await pool.query<Labels & { id: string }>(statement);
-  return new Map(rows.map(({ id, ...labels }) => [id, labels]));
-}
-
-/** Tokens and cost by trace, of those with model calls. Settles calls first. */
-export async function readUsageOf(pool: pg.Pool, accountId: string, ids: readonly string[]) {
-  await settleCalls(pool, accountId);
-  const statement = { name: "read-listed-usage", text: usageSql, values: [accountId, ids] };
-  const { rows } = await pool.query<z.output<typeof tokenSumsSchema> & { id: string }>(statement);
-  return new Map(rows.map(({ id, ...sums }) => [id, sums]));
-}
-
-async function readPreviews(pool: pg.Pool, accountId: string, ids: readonly string[]) {
-  const texts = await readContentTexts(pool, { accountId, ids, column: "input", maxLength: maxPreview });
-  return new Map([...texts].map(([id, preview]) => [id, { preview }]));
-}
-
-interface ListPart {
-  adds: string;
-  /** The members of a trace that the reading leaves out. */
-  none: object;
-  read(pool: pg.Pool, accountId: string, ids: readonly string[]): Promise<ReadonlyMap<string, object>>;
+  const textOf = (content: Content | null | undefined, role: "user" | "assistant") =>
+    content ? textWithin(content, role, maxLength) : null;
+  return new Map(
+    rows.map(({ id, input, output, ...row }) => [
+      id,
+      { ...row, input: textOf(input, "user"), output: textOf(output, "assistant") },
+    ]),
+  );
 }
 
 const noLabels: Labels = { session_id: null, user_id: null, environment: null, release: null, tags: [] };
 
-/** The parts of a list's entries that `?include=` adds. */
+/** The parts of a list's entries that `?include=` adds; `none` are the members of a trace that is gone by then. */
 const listParts = {
-  labels: { adds: "conversation, user, environment, release and tags", none: noLabels, read: readLabelsOf },
-  usage: { adds: "tokens and cost", none: noTokens, read: readUsageOf },
-  preview: { adds: "the beginning of the first input", none: { preview: null }, read: readPreviews },
-} as const satisfies Record<string, ListPart>;
+  labels: { adds: "conversation, user, environment, release and tags", reads: "labels", none: noLabels },
+  usage: { adds: "tokens and cost", reads: "usage", none: noTokens },
+  preview: { adds: "the beginning of the first input", reads: "input", none: { preview: null } },
+} as const satisfies Record<string, { adds: string; reads: PartsToRead["parts"][number]; none: object }>;
 
-export type ListPartName = keyof typeof listParts;
+type ListPartName = keyof typeof listParts;
 
 export const listIncludeParameter = includeParameter<ListPartName>(listParts);
 
@@ -118,14 +115,18 @@ interface PartsToAdd {
   parts: readonly ListPartName[];
 }
 
-/** Adds parts to a list's entries. */
-export async function addListParts(pool: pg.Pool, { accountId, traces, parts }: PartsToAdd) {
-  const ids = traces.map(({ id }) => id);
-  let entries: (ListedTrace & ListParts)[] = [...traces];
-  for (const name of ids.length > 0 ? parts : []) {
-    const part: ListPart = listParts[name];
-    const found = await part.read(pool, accountId, ids);
-    entries = entries.map((entry) => ({ ...entry, ...(found.get(entry.id) ?? part.none) }));
-  }
-  return entries;
+/** Adds parts to a list's entries by one statement. */
+export async function addListParts(
+  pool: pg.Pool,
+  { accountId, traces, parts }: PartsToAdd,
+): Promise<(ListedTrace & ListParts)[]> {
+  const wanted = parts.map((name) => listParts[name]);
+  const [ids, reads] = [traces.map(({ id }) => id), wanted.map((part) => part.reads)];
+  if (ids.length === 0 || wanted.length === 0) return [...traces];
+  const found = await readTraceParts(pool, { accountId, ids, parts: reads, maxLength: maxPreview });
+  const none: ListParts = Object.assign({}, ...wanted.map((part) => part.none));
+  return traces.map((trace) => {
+    const { input, output: _, ...row } = found.get(trace.id) ?? {};
+    return { ...trace, ...none, ...row, ...(typeof input === "string" && { preview: input }) };
+  });
 }

@@ -6,9 +6,9 @@ import { isoText, membersIn } from "../field-table.js";
 import { maxCountedTraces } from "../list-agents.query.js";
 import { type ListedTrace, listedColumns, presentListedTrace, type TraceCursor } from "../list-traces.query.js";
 import { costSql, noTokens, sumSql, tokenSumsSchema } from "../model-calls/read-token-sums.query.js";
-import { countedCallsSql } from "../model-calls/settle-calls.query.js";
+import { countedCallsSql, settleCalls } from "../model-calls/settle-calls.query.js";
 import { cursorParameter, encodeCursor, limitParameter } from "../paging.js";
-import { readContentTexts, readUsageOf } from "./list-parts.query.js";
+import { readTraceParts } from "./list-parts.query.js";
 import { sessionSchema } from "./list-sessions.query.js";
 
 const maxText = 4_000;
@@ -56,6 +56,7 @@ type Summary = Omit<z.output<typeof summarySchema>, "id">;
 
 /** A conversation's traces, oldest first, with what was said; undefined where the account has none after the cursor. */
 export async function readSession(pool: pg.Pool, { accountId, sessionId, after, limit }: SessionToRead) {
+  await settleCalls(pool, accountId);
   const { rows } = await pool.query<ListedTrace & { summary: string }>({
     name: "read-session",
     text: readSessionSql,
@@ -65,17 +66,16 @@ export async function readSession(pool: pg.Pool, { accountId, sessionId, after, 
   if (!first) return undefined;
   const page = rows.slice(0, limit);
   const last = rows.length > limit ? page.at(-1) : undefined;
-  const texts = { accountId, ids: page.map(({ id }) => id), maxLength: maxText };
-  const usage = await readUsageOf(pool, accountId, texts.ids);
-  const inputs = await readContentTexts(pool, { ...texts, column: "input" });
-  const outputs = await readContentTexts(pool, { ...texts, column: "output" });
+  const ids = page.map(({ id }) => id);
+  const found = await readTraceParts(pool, { accountId, ids, parts: ["usage", "input", "output"], maxLength: maxText });
   return {
     ...membersIn(summarySchema, { id: sessionId, ...(JSON.parse(first.summary) as Summary) }),
     traces: page.map((trace) => ({
       ...presentListedTrace(trace),
-      input: inputs.get(trace.id) ?? null,
-      output: outputs.get(trace.id) ?? null,
-      ...(usage.get(trace.id) ?? noTokens),
+      input: null,
+      output: null,
+      ...noTokens,
+      ...found.get(trace.id),
     })),
     next_cursor: last ? encodeCursor(`${last.started_at} ${last.id}`) : null,
   };
