@@ -31,6 +31,27 @@ function visits(now: number) {
   });
 }
 
+/** Two conversations, one with texts of the largest size and of several scripts. */
+async function insertLabelled(pool: TestDashboard["pool"], accountId: string): Promise<void> {
+  const long = {
+    session: "s".repeat(200),
+    user: "ü".repeat(200),
+    environment: "e".repeat(200),
+    release: "r".repeat(200),
+  };
+  const tags = Array.from({ length: 20 }, (_, n) => `tag-${n}`);
+  const chat = { session: "chat-7", user: "u-42", environment: "production", release: "2.1.0" };
+  await insertTrace(pool, accountId, { ...long, tags, ago: 60_000, input: "返金をお願いします。".repeat(500) });
+  await insertTrace(pool, accountId, { ...chat, ago: 70_000, input: "أعد المال من فضلك", output: "تم." });
+  await insertTrace(pool, accountId, {
+    ...chat,
+    ago: 69_000,
+    status: "error",
+    error: "refused",
+    input: "Are you sure?",
+  });
+}
+
 async function fillAccount(dashboard: TestDashboard, owner: SignedIn): Promise<Ids> {
   const { pool } = dashboard;
   const { accountId } = owner;
@@ -43,6 +64,7 @@ async function fillAccount(dashboard: TestDashboard, owner: SignedIn): Promise<I
     agent: "an-agent-with-a-very-long-name-indeed",
   });
   await insertTrace(pool, accountId, { ago: 9_000_000 });
+  await insertLabelled(pool, accountId);
   const running = await insertTrace(pool, accountId, { name: "Still at work", status: "running", ago: 60 });
   const { id: trace } = await addTrace(pool, accountId, { spans });
   for (const [names, values] of [
@@ -115,6 +137,7 @@ const tracePages = ({ trace, running }: Ids): Record<string, PageState[]> => ({
     { state: "empty", as: "newcomer", shows: button("Fill in a new key") },
     { state: "at the limit", as: "limited", shows: (page) => page.getByText("New traces are refused") },
     { state: "filtered", as: "member", path: "/traces?status=failed&agent=writer", shows: table("Traces") },
+    { state: "labels", as: "owner", path: "/traces?session=chat-7&user=u-42", shows: table("Traces") },
     { state: "without a match", as: "owner", path: "/traces?q=none", shows: (page) => page.getByText("excludes most") },
     {
       state: "account menu",

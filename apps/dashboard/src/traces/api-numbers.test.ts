@@ -17,6 +17,16 @@ const spans = fc.array(
     status: fc.constantFrom("ok", "error"),
     offsetMs: fc.integer({ min: 0, max: 500 }),
     ms: fc.option(fc.integer({ min: 0, max: 500 }), { nil: null }),
+    attributes: fc.option(
+      fc.record({
+        "gen_ai.request.model": fc.constantFrom("gpt-4o", "house-model"),
+        "gen_ai.usage.input_tokens": fc.integer({ min: 0, max: 5_000 }),
+        "gen_ai.usage.output_tokens": fc.integer({ min: 0, max: 500 }),
+      }),
+      { nil: undefined },
+    ),
+    input: fc.constantFrom(null, "Refund, please", { messages: [{ role: "user", content: "مرحبا" }] }),
+    output: fc.constantFrom(null, "Done"),
   }),
   { maxLength: 6 },
 );
@@ -28,6 +38,16 @@ const traces = fc.array(
     status: fc.constantFrom("running", "success", "error", "timeout"),
     minutesAgo: fc.integer({ min: 0, max: 29 * 24 * 60 }),
     ms: fc.integer({ min: 0, max: 100_000 }),
+    labels: fc.record(
+      {
+        session_id: fc.constantFrom("chat 1", "会話/2"),
+        user_id: fc.constantFrom("u-1", "u-2"),
+        environment: fc.constantFrom("live", "test"),
+        release: fc.constantFrom("1.0", "1.1"),
+        tags: fc.constantFrom(["a"], ["a", "b"]),
+      },
+      { requiredKeys: [] },
+    ),
     spans,
   }),
   { minLength: 5, maxLength: 12 },
@@ -39,9 +59,12 @@ type Made = typeof traces extends fc.Arbitrary<(infer One)[]> ? One : never;
 const after = (start: Date, ms: number) => new Date(start.getTime() + ms).toISOString();
 
 /** Sends a trace with its spans as a client does. @returns its id */
-async function send(client: Client, { agent, name, status, minutesAgo, ms, spans: own }: Made): Promise<string> {
+async function send(
+  client: Client,
+  { agent, name, status, minutesAgo, ms, labels, spans: own }: Made,
+): Promise<string> {
   const start = new Date(now.getTime() - minutesAgo * minuteMs);
-  const body = { agent_id: agent, name, status: "running", started_at: start.toISOString() };
+  const body = { agent_id: agent, name, status: "running", started_at: start.toISOString(), ...labels };
   const { trace_id: id } = (await client.post("/api/v1/traces", body).expect(201)).body;
   for (const span of own) {
     const times = {
@@ -49,8 +72,10 @@ async function send(client: Client, { agent, name, status, minutesAgo, ms, spans
       ended_at: span.ms === null ? null : after(start, span.offsetMs + span.ms),
     };
     const error = span.status === "error" ? `failed in ${span.ms} ms` : null;
+    const { name: spanName, status: spanStatus, attributes, input, output } = span;
+    const contents = { attributes, input, output, error };
     await client
-      .post(`/api/v1/traces/${id}/spans`, { name: span.name, status: span.status, ...times, error })
+      .post(`/api/v1/traces/${id}/spans`, { name: spanName, status: spanStatus, ...times, ...contents })
       .expect(201);
   }
   if (status !== "running")
@@ -71,6 +96,8 @@ const queries = [
   "status=running",
   "name=REFUND&agent_id=writer",
   "min_duration_ms=50000",
+  "session_id=chat+1&user_id=u-1",
+  "environment=live&tag=b",
   "from=2026-06-10T00:00:00Z&to=2026-06-25T00:00:00Z",
 ];
 
@@ -83,7 +110,7 @@ describe("the numbers of the trace API", () => {
         for (const query of queries) {
           for (let cursor: string | null = ""; cursor !== null; ) {
             const path: string = `/traces?limit=3&${query}${cursor && `&cursor=${cursor}`}`;
-            const answer = (await client.get(`/api/v1${path}`).expect(200)).body;
+            const answer = (await client.get(`/api/v1${path}&include=labels,usage,preview`).expect(200)).body;
             const own: TraceList = (await viewer.get(path).expect(200)).body;
             const rows = own.traces.map(({ error: _error, isMailed: _isMailed, ...row }: TraceRow) => row);
             expect({ traces: rows, next_cursor: own.nextCursor }).toEqual(answer);

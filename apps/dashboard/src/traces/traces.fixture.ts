@@ -14,6 +14,14 @@ interface TestTrace {
   /** Makes a failed span. */
   error?: string;
   isMailed?: boolean;
+  session?: string;
+  user?: string;
+  environment?: string;
+  release?: string;
+  tags?: readonly string[];
+  /** Makes a span with them. */
+  input?: string;
+  output?: string;
 }
 
 /** Inserts a trace as the trace API stores it. */
@@ -27,15 +35,28 @@ export async function insertTrace(pool: pg.Pool, accountId: string, trace: TestT
     seconds = 1,
     error,
     isMailed,
+    input,
+    output,
   } = trace;
   const id = uuid();
   await pool.query("INSERT INTO agent (account_id, id) VALUES ($1, $2) ON CONFLICT DO NOTHING", [accountId, agent]);
   await pool.query(
-    `INSERT INTO trace (account_id, id, agent_id, name, status, started_at, ended_at)
-     SELECT $1, $2, $3, $4, $5, s, CASE WHEN $5 <> 'running' THEN s + $7 * interval '1 s' END
+    `INSERT INTO trace (account_id, id, agent_id, name, status, started_at, ended_at,
+       session_id, user_id, environment, release, tags)
+     SELECT $1, $2, $3, $4, $5, s, CASE WHEN $5 <> 'running' THEN s + $7 * interval '1 s' END, $9, $10, $11, $12, $13
      FROM (SELECT COALESCE($8, now() - $6 * interval '1 s') AS s) AS start`,
-    [accountId, id, agent, name, status, ago, seconds, startedAt],
+    [
+      ...[accountId, id, agent, name, status, ago, seconds, startedAt],
+      ...[trace.session, trace.user, trace.environment, trace.release, trace.tags ?? []],
+    ],
   );
+  if (input !== undefined || output !== undefined) {
+    await pool.query(
+      `INSERT INTO span (account_id, trace_id, id, name, status, started_at, ended_at, input, output)
+       VALUES ($1, $2, $3, 'chat', 'ok', now(), now(), to_json($4::text), to_json($5::text))`,
+      [accountId, id, uuid(), input, output],
+    );
+  }
   if (error !== undefined) {
     await pool.query(
       `INSERT INTO span (account_id, trace_id, id, name, status, started_at, error)

@@ -1,10 +1,13 @@
 import { isUuid } from "@waymark/database";
 import { parseTimestamp } from "@waymark/service/fields";
 import {
+  addListParts,
   createTracePageReader,
+  fewWaiting,
   type ListedTrace,
   listAgentNames,
   maxChanges,
+  oneByOne,
   presentTracePage,
   readChanges,
   readNotes,
@@ -17,10 +20,8 @@ import type { AppDeps } from "../app-deps.js";
 import { type AnswerOf, viewerRoute } from "../session/viewer.js";
 import { shareStatements } from "./share-statements.js";
 
-export interface TraceRow extends ListedTrace {
-  error: string | null;
-  isMailed: boolean;
-}
+/** A row of the list; a list with `include` has only those parts. */
+export type TraceRow = Awaited<ReturnType<typeof addListParts>>[number] & { error: string | null; isMailed: boolean };
 
 export type TraceList = AnswerOf<typeof traceListRoutes, "get /traces">;
 export type TraceChangesAnswer = AnswerOf<typeof traceListRoutes, "get /traces/changes">;
@@ -41,15 +42,27 @@ const changesQuery = z.object({
     .optional(),
 });
 
+/** All of a row, unless a request needs less. */
+const allParts = ["labels", "usage", "preview"] as const;
+
+interface Lists {
+  accountId: string;
+  lists: readonly (readonly ListedTrace[])[];
+  parts: readonly (typeof allParts)[number][];
+}
+
 export function traceListRoutes({ pool, registry }: AppDeps) {
-  const readPage = createTracePageReader({ pool, createGroupCommit: shareStatements(registry) });
+  const createGroupCommit = shareStatements(registry);
+  const readPage = createTracePageReader({ pool, createGroupCommit });
+  const addAll = oneByOne({ pool, createGroupCommit }, "list-rows", addToLists, fewWaiting);
   return [
-    /** The API's list with its query and cursor, and the rows' errors and mails. */
+    /** The API's list with its query and cursor, the rows' errors and mails, and all parts where `include` names none. */
     viewerRoute("get", "/traces", {
       query: traceQuerySchema,
       async handle({ viewer: { accountId }, query }) {
         const page = presentTracePage(await readPage(tracesToFind(accountId, query)));
-        const [traces = []] = await addNotes(pool, accountId, [page.traces]);
+        const parts = query.include ?? allParts;
+        const [traces = []] = await addAll({ accountId, lists: [page.traces], parts });
         return { traces, nextCursor: page.next_cursor };
       },
     }),
@@ -58,7 +71,8 @@ export function traceListRoutes({ pool, registry }: AppDeps) {
       query: changesQuery,
       async handle({ viewer: { accountId }, query }) {
         const { at, has_more, gone, ...lists } = await readChanges(pool, { accountId, ...query });
-        const [created = [], changed = []] = await addNotes(pool, accountId, [lists.created, lists.changed]);
+        const read = { accountId, lists: [lists.created, lists.changed], parts: allParts };
+        const [created = [], changed = []] = await addAll(read);
         return { at, created, hasMore: has_more, changed, gone };
       },
     }),
@@ -68,17 +82,21 @@ export function traceListRoutes({ pool, registry }: AppDeps) {
   ];
 }
 
-/** Adds errors and mails to several lists of traces by one statement. */
-async function addNotes(
-  pool: pg.Pool,
-  accountId: string,
-  lists: readonly (readonly ListedTrace[])[],
-): Promise<TraceRow[][]> {
-  const notes = await readNotes(pool, accountId, [...new Set(lists.flat().map(({ id }) => id))]);
-  const byId = new Map(notes.map((note) => [note.id, note]));
-  const toRow = (trace: ListedTrace): TraceRow => {
-    const note = byId.get(trace.id);
-    return { ...trace, error: note?.error ?? null, isMailed: note?.is_mailed ?? false };
-  };
-  return lists.map((traces) => traces.map(toRow));
+/** Adds errors and mails, and parts, to several lists of traces by a statement each. */
+async function addToLists(pool: pg.Pool, { accountId, lists, parts }: Lists): Promise<TraceRow[][]> {
+  const traces = [...new Map(lists.flat().map((trace) => [trace.id, trace])).values()];
+  const notes = await readNotes(
+    pool,
+    accountId,
+    traces.map(({ id }) => id),
+  );
+  const noteOf = new Map(notes.map((note) => [note.id, note]));
+  const rows = await addListParts(pool, { accountId, traces, parts });
+  const byId = new Map(
+    rows.map((row): [string, TraceRow] => {
+      const note = noteOf.get(row.id);
+      return [row.id, { ...row, error: note?.error ?? null, isMailed: note?.is_mailed ?? false }];
+    }),
+  );
+  return lists.map((list) => list.flatMap(({ id }) => byId.get(id) ?? []));
 }

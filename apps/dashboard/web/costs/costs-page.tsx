@@ -3,19 +3,12 @@ import { useState } from "preact/hooks";
 import type { Costs } from "../../src/costs/costs.route.js";
 import { useQuery } from "../data/query.js";
 import { Chart, FigureButtons } from "../statistics/chart.js";
-import { formatCount, formatDay } from "../ui/format.js";
+import { formatCompact, formatCount, formatDay, formatDollars } from "../ui/format.js";
 import { useRecentDays } from "../ui/list-filters.js";
 import { Empty, Loaded, Page, Panel } from "../ui/page.js";
 import { type Column, Table } from "../ui/table.js";
-import {
-  costCurve,
-  type FigureName,
-  figureNames,
-  figureOf,
-  formatCompact,
-  formatDollars,
-  formatTick,
-} from "./figures.js";
+import { Cost } from "../ui/usage.js";
+import { costCurve, type FigureName, figureNames, figureOf, formatTick } from "./figures.js";
 
 const choices = ["7", "30", "90"];
 
@@ -77,21 +70,15 @@ function OverTime({ costs }: { costs: Costs }) {
   );
 }
 
+const noPrice = <span class="soft">No price</span>;
+
 const sumColumns: readonly Column<Costs["total"]>[] = [
   { text: "Calls", isNumber: true, cell: ({ calls }) => formatCount(calls) },
   { text: "Input tokens", isNumber: true, cell: ({ input_tokens }) => formatCount(input_tokens) },
   { text: "Cached input", isNumber: true, cell: ({ cached_input_tokens }) => formatCount(cached_input_tokens) },
   { text: "Output tokens", isNumber: true, cell: ({ output_tokens }) => formatCount(output_tokens) },
-  { text: "Cost", isNumber: true, cell: ({ cost_usd }) => <Cost usd={cost_usd} /> },
+  { text: "Cost", isNumber: true, cell: ({ cost_usd: usd }) => (usd === null ? noPrice : <Cost usd={usd} />) },
 ];
-
-function Cost({ usd }: { usd: string | null }) {
-  return usd === null ? (
-    <span class="soft">No price</span>
-  ) : (
-    <span title={`$${usd}`}>{formatDollars(Number(usd))}</span>
-  );
-}
 
 function CostTables({ costs, linkTo }: { costs: Costs; linkTo(agent: string): string }) {
   const { models, agents, series } = costs;

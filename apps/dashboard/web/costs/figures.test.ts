@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Costs } from "../../src/costs/costs.route.js";
-import { costCurve, figureOf, formatCompact, formatDollars, formatTick } from "./figures.js";
+import { formatCompact, formatDollars } from "../ui/format.js";
+import { costCurve, figureOf, formatTick } from "./figures.js";
 
 const sums = { calls: 2, input_tokens: 30, output_tokens: 4, cached_input_tokens: 1, cost_usd: "0.25" };
 const costs: Costs = {

@@ -6,7 +6,7 @@ import { TextField } from "../ui/form.js";
 import { Empty, ErrorNote, MissingPage, Page, Panel, Skeleton } from "../ui/page.js";
 import { eventsPath, writeAddress } from "./address.js";
 import { EventParts } from "./event-parts.js";
-import { FilterChips, FilterRefusal } from "./filter-chips.js";
+import { FilterRefusal, StatisticsChips } from "./filter-chips.js";
 import { placeOf } from "./list-card.js";
 import { CustomDates, coverageText, RangeControls, useAddress } from "./range-controls.js";
 
@@ -34,7 +34,7 @@ export function EventsPage() {
       note={data && `${data.days.first} to ${data.days.last}, UTC days. ${coverageText(data.coverage, filters !== "")}`}
       actions={actions}
     >
-      <FilterChips filters={filters} onFilters={onFilters} />
+      <StatisticsChips filters={filters} onFilters={onFilters} />
       {refusal && <FilterRefusal text={refusal} />}
       {error && !refusal && <ErrorNote error={error} onRetry={refetch} />}
       {!data && !error && <Skeleton />}

@@ -24,7 +24,7 @@ import { cards } from "./cards.js";
 import { Chart, type ChartLook, FigureButtons } from "./chart.js";
 import { changeOf, figureOf, toCurve } from "./chart-shape.js";
 import { EventParts } from "./event-parts.js";
-import { FilterChips, FilterRefusal } from "./filter-chips.js";
+import { FilterRefusal, StatisticsChips } from "./filter-chips.js";
 import type { PageFilters } from "./filters.js";
 import { csvLink, EmptyTable, ListCard, placeOf } from "./list-card.js";
 import { CompareControl, CustomDates, RangeControls, RangeNote, useAddress } from "./range-controls.js";
@@ -48,7 +48,7 @@ export function StatisticsPage() {
       note={data && !isWaiting && <RangeNote stats={data} address={address} />}
       actions={!isWaiting && <Actions siteId={siteId} address={address} days={data?.days} onAddress={change} />}
     >
-      {!isWaiting && <FilterChips filters={filters} onFilters={onFilters} />}
+      {!isWaiting && <StatisticsChips filters={filters} onFilters={onFilters} />}
       {refusal && <FilterRefusal text={refusal} />}
       {error && !refusal && <ErrorNote error={error} onRetry={stats.refetch} />}
       {!data && !error && <Skeleton rows={12} />}

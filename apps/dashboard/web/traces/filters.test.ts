@@ -19,6 +19,7 @@ describe("the filters", () => {
     { range: "custom", from: "2026-02-28", to: "2026-02-28" },
     ...(["", "1h", "24h", "7d", "30d"] as const).map((range) => ({ range, from: "", to: "" })),
   ] as const;
+  const label = fc.string({ minLength: 1, maxLength: 200, unit: "grapheme-ascii" });
   const filters = fc
     .tuple(
       fc.record({
@@ -27,6 +28,10 @@ describe("the filters", () => {
         agent: fc.string(),
         longerMs: fc.nat(),
         after: fc.base64String(),
+        labels: fc.record(
+          { session: label, user: label, environment: label, release: label, tag: label },
+          { requiredKeys: [] },
+        ),
       }),
       fc.constantFrom(...days),
     )
@@ -67,6 +72,24 @@ describe("the filters", () => {
       "Last hour",
     ]);
     for (const { without } of activeFilters(own)) expect(activeFilters(without)).toHaveLength(4);
+  });
+
+  it("take labels by their short names, each of which can be dropped", () => {
+    const own = readFilters("?session=chat+7&user=u%2F1&environment=live&release=2.1&tag=beta");
+    expect(pathOf(own, new Date())).toBe(
+      "/traces?session_id=chat+7&user_id=u%2F1&environment=live&release=2.1&tag=beta",
+    );
+    expect(readFilters(writeFilters(own))).toEqual(own);
+    const active = activeFilters(own);
+    expect(active.map(({ label }) => label)).toEqual([
+      "Conversation “chat 7”",
+      "User “u/1”",
+      "Environment “live”",
+      "Release “2.1”",
+      "Tag “beta”",
+    ]);
+    expect(writeFilters(active[1]?.without ?? noFilters)).toBe("?session=chat+7&environment=live&release=2.1&tag=beta");
+    expect(readFilters(`?user=${"a".repeat(201)}`).labels).toEqual({ user: "a".repeat(200) });
   });
 
   it("take both days of a custom range whole, and begin one with the last seven days", () => {

@@ -1,6 +1,7 @@
 import { queryOf } from "../data/paths.js";
 import { addDays, rangeProblem } from "../ui/day-range.js";
 import { dayOf, startOfDay } from "../ui/format.js";
+import { type Labels, labelChips, labelQuery, readLabels } from "../ui/labels.js";
 
 /** The filters of the list, as the page's address has them. */
 export interface Filters {
@@ -14,6 +15,7 @@ export interface Filters {
   to: string;
   /** The list begins after this cursor of the API. */
   after: string;
+  labels: Labels;
 }
 
 type StatusFilter = "all" | "failed" | "running";
@@ -38,7 +40,15 @@ export const durations = [
 
 const anyTime = { range: "", from: "", to: "" } as const;
 
-export const noFilters: Filters = { text: "", status: "all", agent: "", longerMs: 0, ...anyTime, after: "" };
+export const noFilters: Filters = {
+  text: "",
+  status: "all",
+  agent: "",
+  longerMs: 0,
+  ...anyTime,
+  after: "",
+  labels: {},
+};
 
 const apiStatus: Readonly<Record<StatusFilter, string>> = { all: "", failed: "error,timeout", running: "running" };
 
@@ -54,6 +64,7 @@ export function readFilters(search: string): Filters {
     longerMs: /^\d{1,12}$/.test(longer) ? Number(longer) : 0,
     ...readRange(query),
     after: query.get("after") ?? "",
+    labels: readLabels((name) => query.get(name)),
   };
 }
 
@@ -86,19 +97,29 @@ export function isSearch({ text }: Filters): boolean {
 }
 
 /** The address's query with its question mark; empty without filters. */
-export function writeFilters({ text, status, agent, longerMs, range, from, to, after }: Filters): string {
+export function writeFilters({ text, status, agent, longerMs, range, from, to, after, labels }: Filters): string {
   const days = from === "" ? { range } : { from, to };
-  return queryOf({ q: text, status: status === "all" ? "" : status, agent, longer: longerMs, ...days, after });
+  return queryOf({
+    q: text,
+    status: status === "all" ? "" : status,
+    agent,
+    longer: longerMs,
+    ...labels,
+    ...days,
+    after,
+  });
 }
 
 /** The path of a page of the list. The range ends now, so its start is given in whole minutes. */
-export function pathOf(filters: Filters, now: Date, { cursor = filters.after, limit = 50 } = {}): string {
+export function pathOf(filters: Filters, now: Date, { cursor = filters.after, limit = 50, include = "" } = {}): string {
   const query = {
     limit: limit === 50 ? "" : limit,
+    include,
     q: isSearch(filters) ? filters.text.trim() : "",
     status: apiStatus[filters.status],
     agent_id: filters.agent,
     min_duration_ms: filters.longerMs,
+    ...labelQuery(filters.labels),
     ...timesOf(filters, now),
     cursor,
   };
@@ -114,13 +135,14 @@ function timesOf({ range, from, to }: Filters, now: Date): { from?: string; to?:
 
 /** The filters that exclude traces, each with what is left without it. */
 export function activeFilters(filters: Filters) {
-  const { text, status, agent, longerMs, range, from, to, after } = filters;
+  const { text, status, agent, longerMs, range, from, to, after, labels } = filters;
   const active: { label: string; without: Filters }[] = [];
   const add = (label: string, none: Partial<Filters>) => active.push({ label, without: { ...filters, ...none } });
   if (isSearch(filters)) add(`With “${text.trim()}”`, { text: "" });
   if (status !== "all") add(status === "failed" ? "Failed" : "Running", { status: "all" });
   if (agent !== "") add(`Agent “${agent}”`, { agent: "" });
   if (longerMs > 0) add(`Longer than ${durationLabel(longerMs)}`, { longerMs: 0 });
+  for (const { says, without } of labelChips(labels)) add(says, { labels: without });
   if (range === "custom") add(from === to ? from : `${from} to ${to}`, anyTime);
   else if (range !== "") add(ranges[range].label, anyTime);
   if (after !== "") add("Older traces", { after: "" });

@@ -43,15 +43,8 @@ export function changeRows(
 }
 
 function isSameRow(a: TraceRow, b: TraceRow): boolean {
-  const isSameError = a.error === b.error || b.error === null;
-  return (
-    isSameError &&
-    a.status === b.status &&
-    a.name === b.name &&
-    a.agent_id === b.agent_id &&
-    a.duration_ms === b.duration_ms &&
-    a.isMailed === b.isMailed
-  );
+  const text = (row: TraceRow) => JSON.stringify({ ...row, error: b.error === null ? null : row.error });
+  return text(a) === text(b);
 }
 
 export function isFailed({ status }: Pick<TraceRow, "status">): boolean {

@@ -4,58 +4,69 @@ import type { FoundTrace } from "../../src/traces/one-trace.route.js";
 import { api } from "../data/api.js";
 import { DateRange } from "../ui/date-range.js";
 import { Icon } from "../ui/icon.js";
+import { LabelChips, LabelSelect } from "../ui/label-filters.js";
 import { AgentSelect } from "../ui/list-filters.js";
 import { zoneName } from "../ui/preferences.js";
 import { Segmented } from "../ui/segmented.js";
 import { durationLabel, durations, type Filters, pastedId, type RangeFilter, ranges, withRange } from "./filters.js";
 
 export function TraceFilters({ filters, onFilters }: { filters: Filters; onFilters(filters: Filters): void }) {
+  const onLabels = (labels: Filters["labels"]) => change({ labels });
   const change = (part: Partial<Filters>) => onFilters({ ...filters, ...part, after: "" });
   return (
-    <search class="row filters trace-filters">
-      <SearchBox text={filters.text} onText={(text) => change({ text })} />
-      <AgentSelect agent={filters.agent} onAgent={(agent) => change({ agent })} />
-      <Segmented
-        label="Status"
-        value={filters.status}
-        choices={[
-          { value: "all", label: "All" },
-          { value: "failed", label: "Failed", mark: <span class="mark is-error" /> },
-          { value: "running", label: "Running", mark: <span class="mark is-running" /> },
-        ]}
-        onValue={(status) => change({ status })}
-      />
-      <select
-        class="button"
-        aria-label="Longer than"
-        value={String(filters.longerMs)}
-        onChange={(event) => change({ longerMs: Number(event.currentTarget.value) })}
-      >
-        <option value="0">Any duration</option>
-        {lengths(filters.longerMs).map((ms) => (
-          <option key={ms} value={String(ms)}>
-            Longer than {durationLabel(ms)}
-          </option>
-        ))}
-      </select>
-      <select
-        class="button"
-        aria-label="Range"
-        value={filters.range}
-        onChange={(event) => change(withRange(filters, event.currentTarget.value as RangeFilter, new Date()))}
-      >
-        <option value="">Any time</option>
-        {Object.entries(ranges).map(([range, { label }]) => (
-          <option key={range} value={range}>
-            {label}
-          </option>
-        ))}
-        <option value="custom">Custom range</option>
-      </select>
-      {filters.range === "custom" && (
-        <DateRange from={filters.from} to={filters.to} zone={zoneName()} onRange={(from, to) => change({ from, to })} />
-      )}
-    </search>
+    <>
+      <search class="row filters trace-filters">
+        <SearchBox text={filters.text} onText={(text) => change({ text })} />
+        <AgentSelect agent={filters.agent} onAgent={(agent) => change({ agent })} />
+        <Segmented
+          label="Status"
+          value={filters.status}
+          choices={[
+            { value: "all", label: "All" },
+            { value: "failed", label: "Failed", mark: <span class="mark is-error" /> },
+            { value: "running", label: "Running", mark: <span class="mark is-running" /> },
+          ]}
+          onValue={(status) => change({ status })}
+        />
+        <select
+          class="button"
+          aria-label="Longer than"
+          value={String(filters.longerMs)}
+          onChange={(event) => change({ longerMs: Number(event.currentTarget.value) })}
+        >
+          <option value="0">Any duration</option>
+          {lengths(filters.longerMs).map((ms) => (
+            <option key={ms} value={String(ms)}>
+              Longer than {durationLabel(ms)}
+            </option>
+          ))}
+        </select>
+        <select
+          class="button"
+          aria-label="Range"
+          value={filters.range}
+          onChange={(event) => change(withRange(filters, event.currentTarget.value as RangeFilter, new Date()))}
+        >
+          <option value="">Any time</option>
+          {Object.entries(ranges).map(([range, { label }]) => (
+            <option key={range} value={range}>
+              {label}
+            </option>
+          ))}
+          <option value="custom">Custom range</option>
+        </select>
+        {filters.range === "custom" && (
+          <DateRange
+            from={filters.from}
+            to={filters.to}
+            zone={zoneName()}
+            onRange={(from, to) => change({ from, to })}
+          />
+        )}
+        <LabelSelect labels={filters.labels} onLabels={onLabels} />
+      </search>
+      <LabelChips labels={filters.labels} onLabels={onLabels} />
+    </>
   );
 }
 

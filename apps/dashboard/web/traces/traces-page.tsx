@@ -161,7 +161,7 @@ function NoMatch({ filters }: { filters: Filters }) {
 async function findBest(filters: Filters, signal: AbortSignal) {
   const drops = await Promise.all(
     activeFilters(filters).map(async ({ label, without }) => {
-      const path = pathOf(without, new Date(), { limit: 200 });
+      const path = pathOf(without, new Date(), { limit: 200, include: "labels" });
       const page = await api.get<TraceList>(path, signal).catch(() => ({ traces: [], nextCursor: null }));
       return { label, without, found: page.traces.length, hasMore: page.nextCursor !== null };
     }),

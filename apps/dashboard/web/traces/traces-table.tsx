@@ -6,6 +6,7 @@ import { dayOf, formatDay, formatDuration, startOfDay } from "../ui/format.js";
 import { Icon } from "../ui/icon.js";
 import { StatusDot } from "../ui/page.js";
 import { type Head, TableFrame, TableHead } from "../ui/table.js";
+import { Cost, Tokens } from "../ui/usage.js";
 import { useNarrow } from "../ui/use-size.js";
 import { groupByDay, isFailed } from "./rows.js";
 
@@ -21,6 +22,8 @@ const columns: readonly Head[] = [
   "Trace",
   "Agent",
   { text: "Duration", isNumber: true },
+  { text: "Tokens", isNumber: true },
+  { text: "Cost", isNumber: true },
   { text: "Started", isNumber: true },
 ];
 
@@ -71,9 +74,10 @@ function Row({ row, now, isNarrow }: { row: TraceRow; now: Date; isNarrow: boole
           )}
           {isFailed(row) && error && <span class="trace-error mono cut">{error}</span>}
         </div>
+        <Contents of={row} />
         {isNarrow && (
           <div class="hint trace-rest">
-            <span class="mono">{agent_id}</span> {duration} {ago}
+            <span class="mono">{agent_id}</span> {duration} <Cost usd={row.cost_usd} /> {ago}
           </div>
         )}
       </td>
@@ -81,12 +85,44 @@ function Row({ row, now, isNarrow }: { row: TraceRow; now: Date; isNarrow: boole
         <>
           <td class="mono soft cut">{agent_id}</td>
           <td class="number">{duration}</td>
+          <td class="number">
+            <Tokens of={row} />
+          </td>
+          <td class="number">
+            <Cost usd={row.cost_usd} />
+          </td>
           <td class="number soft">{ago}</td>
         </>
       )}
     </tr>
   );
 }
+
+/** A trace's labels and the beginning of its input, in one line. */
+function Contents({ of: { preview, user_id, environment, release, tags = [] } }: { of: TraceRow }) {
+  const labels = [user_id, environment, release, ...tags.slice(0, shownTags)].filter(Boolean);
+  if (!preview && labels.length === 0) return null;
+  return (
+    <div class="hint trace-contents">
+      {labels.length > 0 && (
+        <span class="trace-labels">
+          {labels.map((label, at) => (
+            <bdi key={`${at} ${label}`} class="trace-label cut">
+              {label}
+            </bdi>
+          ))}
+        </span>
+      )}
+      {preview && (
+        <span class="cut" dir="auto">
+          {preview}
+        </span>
+      )}
+    </div>
+  );
+}
+
+const shownTags = 3;
 
 const dayMs = 86_400_000;
 

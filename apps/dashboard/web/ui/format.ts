@@ -133,3 +133,18 @@ export function formatShortDay(iso: string): string {
   const date = new Date(iso);
   return `${date.getUTCDate()}${space}${months[date.getUTCMonth()]}`;
 }
+
+const large = new Intl.NumberFormat("en", { style: "currency", currency: "USD" });
+const small = new Intl.NumberFormat("en", { style: "currency", currency: "USD", maximumSignificantDigits: 3 });
+
+/** An amount for the eye: cents, below a dollar three digits. Sums stay decimal texts of the server. */
+export function formatDollars(dollars: number): string {
+  return (Math.abs(dollars) < 1 && dollars !== 0 ? small : large).format(dollars);
+}
+
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+
+/** `1.2M` */
+export function formatCompact(count: number): string {
+  return compact.format(count);
+}

@@ -1,0 +1,62 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Button } from "./button.js";
+import { FilterChips } from "./filter-chips.js";
+import { type LabelName, type Labels, labelChips, labelFilters, labelNames, maxLabelLength } from "./labels.js";
+
+interface LabelFiltersProps {
+  labels: Labels;
+  onLabels(labels: Labels): void;
+  names?: readonly LabelName[];
+}
+
+/** Adds a filter by a label: which one, then its text. */
+export function LabelSelect({ labels, onLabels, names = labelNames }: LabelFiltersProps) {
+  const [name, setName] = useState<LabelName>();
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => input.current?.focus(), [name]);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const text = input.current?.value.trim();
+    if (name && text) onLabels({ ...labels, [name]: text });
+    setName(undefined);
+  };
+  return (
+    <>
+      <select
+        class="button"
+        aria-label="Label"
+        value={name ?? ""}
+        onChange={(event) => setName(names.find((each) => each === event.currentTarget.value))}
+      >
+        <option value="">Label: any</option>
+        {names.map((each) => (
+          <option key={each} value={each}>
+            {labelFilters[each].label}
+          </option>
+        ))}
+      </select>
+      {name && (
+        <form class="row label-form" onSubmit={submit}>
+          <input
+            ref={input}
+            class="input"
+            aria-label={`${labelFilters[name].label} is`}
+            placeholder={`${labelFilters[name].label}, exactly`}
+            maxlength={maxLabelLength}
+            spellcheck={false}
+            value={labels[name] ?? ""}
+            onKeyDown={(event) => event.key === "Escape" && setName(undefined)}
+          />
+          <Button type="submit">Filter</Button>
+        </form>
+      )}
+    </>
+  );
+}
+
+export function LabelChips({ labels, onLabels }: LabelFiltersProps) {
+  const chips = labelChips(labels);
+  return (
+    <FilterChips chips={chips} onRemove={(at) => onLabels(chips[at]?.without ?? labels)} onClear={() => onLabels({})} />
+  );
+}
