@@ -50,6 +50,7 @@ import { getTraceRoute } from "./traces/get-trace.route.js";
 import { listTracesRoute } from "./traces/list-traces.route.js";
 import type { ByteReserve } from "./usage/byte-reserve.js";
 import { getUsageRoute } from "./usage/get-usage.route.js";
+import { changeAccountRoute, listDroppedRoute } from "./usage/keep.route.js";
 import { readModelUsageRoute } from "./usage/read-model-usage.route.js";
 import { sumUsageRoute } from "./usage/sum-usage.route.js";
 
@@ -121,6 +122,8 @@ export function createApp(deps: AppDeps): Express {
     readAgentScoresRoute(routeDeps),
     reads.getUsage,
     reads.readModelUsage,
+    listDroppedRoute(routeDeps),
+    changeAccountRoute(routeDeps),
     listSessionsRoute(routeDeps),
     readSessionRoute(routeDeps),
     listUsersRoute(routeDeps),

@@ -3,7 +3,7 @@ import { createUuidV7, isUuid, type Queryable } from "@waymark/database";
 import type { PrismaClient } from "@waymark/database/prisma";
 import { isPlanId, type PlanId, utcMonth } from "@waymark/plan";
 import { normaliseEmail } from "@waymark/service/fields";
-import { getUsage, presentUsage } from "@waymark/traces";
+import { getUsage, type Instrumentation, type KeepMode, type Kept, presentUsage, setKeep } from "@waymark/traces";
 import type pg from "pg";
 import { AccountError } from "./account-error.js";
 
@@ -117,13 +117,17 @@ export async function changePlan(database: Queryable, id: string, plan: PlanId):
   return present(await probe<StoredAccount>(database, sql, id, plan));
 }
 
-export const keepModes = ["all", "agents"] as const;
-type KeepMode = (typeof keepModes)[number];
-
 /** Sets which traces of OpenTelemetry it keeps. @throws AccountError `unknown_account` */
-export async function changeKeep(database: Queryable, id: string, keep: KeepMode): Promise<Account> {
-  const sql = "UPDATE account SET keep = $2 WHERE id = $1 RETURNING id, email, plan";
-  return present(await probe<StoredAccount>(database, sql, id, keep));
+export async function changeKeep(
+  database: Queryable,
+  id: string,
+  keep: KeepMode,
+  leaveOut?: readonly Instrumentation[],
+): Promise<Account & Kept> {
+  const account = await findPlan(database, id);
+  const kept = await setKeep(database, id, { keep, leave_out: leaveOut });
+  if (!kept) throw unknownAccount(id);
+  return { ...account, ...kept };
 }
 
 /** An account's use of its plan in the UTC month of `now`, as `GET /usage` of the trace API. @throws AccountError `unknown_account` */

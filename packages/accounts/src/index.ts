@@ -10,7 +10,6 @@ export {
   findAccount,
   findAccountByEmail,
   findPlan,
-  keepModes,
   listAccounts,
   type Owned,
   type OwnedBySite,

@@ -10,6 +10,8 @@ export interface Principal {
   readonly scope: KeyScope;
   /** Set where the account keeps traces of agents alone. */
   readonly keep?: "agents";
+  /** Then the instrumentations whose spans it leaves out. */
+  readonly leaveOut?: readonly string[];
   /** The only site of a shared key. */
   readonly siteId?: string;
   /** Of an account on its way from or to another cell. */
@@ -30,12 +32,13 @@ const storedServices = { trace: ["trace"], analytics: ["analytics", "share"] } s
  * probe of `api_key_hash_key`, one of `account_pkey`, one of `slot_move_pkey`.
  */
 const findKeySql = `
-  SELECT k.id AS "keyId", k.account_id AS "accountId", a.plan, a.keep, k.scope, k.site_id AS "siteId", k.expires_at AS "expiresAt", v.phase AS move
+  SELECT k.id AS "keyId", k.account_id AS "accountId", a.plan, a.keep, a.leave_out AS "leaveOut", k.scope, k.site_id AS "siteId", k.expires_at AS "expiresAt", v.phase AS move
   FROM api_key k JOIN account a ON a.id = k.account_id LEFT JOIN slot_move v ON v.slot = a.slot
   WHERE k.hash = $1 AND k.service = ANY ($2) AND k.revoked_at IS NULL`;
 
 type Row = Pick<Principal, "accountId" | "keyId" | "plan" | "scope"> & {
   keep: string;
+  leaveOut: string[];
   siteId: string | null;
   expiresAt: Date | null;
   move: Principal["move"] | null;
@@ -45,9 +48,10 @@ export async function findKey(pool: pg.Pool, hash: Buffer, service: KeyService):
   const values = [hash, storedServices[service]];
   const { rows } = await pool.query<Row>({ name: "find-key", text: findKeySql, values });
   if (!rows[0]) return undefined;
-  const { keep, siteId, expiresAt, move, ...principal } = rows[0];
+  const { keep, leaveOut, siteId, expiresAt, move, ...principal } = rows[0];
   const endsAt = expiresAt?.getTime() ?? Number.POSITIVE_INFINITY;
-  const more = { ...(keep === "agents" && { keep }), ...(siteId !== null && { siteId }), ...(move && { move }) };
+  const kept = keep === "agents" && { keep, ...(leaveOut.length > 0 && { leaveOut }) };
+  const more = { ...kept, ...(siteId !== null && { siteId }), ...(move && { move }) };
   return { principal: { ...principal, ...more } as Principal, endsAt };
 }
 

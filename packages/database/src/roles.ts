@@ -22,8 +22,8 @@ type TableGrants = Readonly<Record<string, Partial<Record<ServiceRole, string>>>
 export const tableGrants = {
   // Agent claims lock FOR NO KEY UPDATE and need UPDATE on some column.
   account: {
-    trace_api: "SELECT (id, plan, slot, keep), UPDATE (created_at)",
-    analytics_api: "SELECT (id, plan, slot, keep)",
+    trace_api: "SELECT (id, plan, slot, keep, leave_out), UPDATE (created_at, keep, leave_out)",
+    analytics_api: "SELECT (id, plan, slot, keep, leave_out)",
     worker: "SELECT (id, email, plan)",
     dashboard: write,
   },
@@ -54,6 +54,7 @@ export const tableGrants = {
   delivery: { worker: all, dashboard: "SELECT, INSERT, DELETE" },
   // Here and below the worker removes rows under FOR UPDATE, and Postgres then requires UPDATE.
   deleted_otel_trace: { trace_api: write, worker: "SELECT, UPDATE, DELETE", dashboard: write },
+  dropped_name: { trace_api: "SELECT", worker: all, dashboard: "SELECT" },
   event: { analytics_api: "SELECT", collector: "SELECT, INSERT", worker: "SELECT, DELETE", dashboard: "SELECT" },
   // Retention deletes rows of months without a partition.
   event_default: { worker: "SELECT, DELETE" },

@@ -1,18 +1,21 @@
 import { type PlanId, planOf, remainingBytes, remainingTraces, type UtcMonth } from "@waymark/plan";
 import type pg from "pg";
+import type { Kept } from "./keep/keep.query.js";
 
-interface Used {
+interface Used extends Kept {
   traces: number;
   bytes: number;
   dropped: number;
   agents: number;
 }
 
-/** Three probes of `trace_usage_pkey`, and the account's range of `agent_pkey` without the table. */
+/** Three probes of `trace_usage_pkey`, two of `account_pkey`, and the account's range of `agent_pkey` without the table. */
 const getUsageSql = `
   SELECT COALESCE((SELECT traces FROM trace_usage WHERE account_id = $1 AND month = $2), 0) AS traces,
     COALESCE((SELECT bytes FROM trace_usage WHERE account_id = $1 AND month = $2), 0) AS bytes,
     COALESCE((SELECT dropped FROM trace_usage WHERE account_id = $1 AND month = $2), 0) AS dropped,
+    COALESCE((SELECT keep FROM account WHERE id = $1), 'all') AS keep,
+    COALESCE((SELECT leave_out FROM account WHERE id = $1), '{}') AS leave_out,
     (SELECT count(*)::int FROM agent WHERE account_id = $1) AS agents`;
 
 /** Returns zeros for an unknown account. `month` is the first day of a UTC month, `YYYY-MM-DD`. */
@@ -21,7 +24,7 @@ export async function getUsage(
   { accountId, month }: { accountId: string; month: string },
 ): Promise<Used> {
   const { rows } = await pool.query<Used>({ name: "get-usage", text: getUsageSql, values: [accountId, month] });
-  return rows[0] ?? { traces: 0, bytes: 0, dropped: 0, agents: 0 };
+  return rows[0] ?? { traces: 0, bytes: 0, dropped: 0, agents: 0, keep: "all", leave_out: [] };
 }
 
 /** Reads the account's trace count of a month. One probe of `trace_usage_pkey`. */
@@ -47,6 +50,8 @@ export function presentUsage(planId: PlanId, used: Used, month: UtcMonth) {
       remaining: remainingTraces({ plan, used: used.traces }),
       resets_at: month.endsAt,
     },
+    keep: used.keep,
+    leave_out: used.leave_out,
     dropped: { traces: used.dropped, since: `${month.firstDay}T00:00:00.000Z` },
     bytes: {
       limit: plan.bytesPerMonth,

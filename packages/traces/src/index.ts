@@ -20,7 +20,6 @@ export {
 } from "./batching.js";
 export { listAccountsToBlock, storeBlocks } from "./blocks/store-blocks.query.js";
 export { createTraceDeleter, findTraceName } from "./delete-trace.query.js";
-export { dropNoise } from "./drop-noise.query.js";
 export { failingSpanSql } from "./failing-span.js";
 export { type ClearFailure, createFailureClearer } from "./failures/group-failures.js";
 export {
@@ -36,6 +35,9 @@ export { findOtelTrace } from "./find-otel-trace.query.js";
 export { largeAnswerLimits, type TraceChunk } from "./get-large-trace.query.js";
 export { createTraceReader, type TraceReader } from "./get-trace.query.js";
 export { getUsage, presentUsage, readUsedTraces } from "./get-usage.query.js";
+export { dropNoise } from "./keep/drop-noise.query.js";
+export { type KeepMode, type Kept, keepModes, setKeep } from "./keep/keep.query.js";
+export { droppedNameSchema, listDropped, maxListedNames } from "./keep/list-dropped.query.js";
 export { addListParts, listPartsSchema } from "./labels/list-parts.query.js";
 export {
   listSessions,
@@ -100,6 +102,7 @@ export {
   usageRowSchema,
   usageToSum,
 } from "./model-calls/sum-usage.query.js";
+export { type Instrumentation, instrumentations } from "./otlp/kind.js";
 export { includeParameter } from "./paging.js";
 export {
   type AgentFigures,

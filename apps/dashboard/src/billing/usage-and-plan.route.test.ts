@@ -26,6 +26,8 @@ describe("GET /usage", () => {
       plan: "free",
       month: "2026-12",
       traces: { limit: 1_000, current: 240, remaining: 760, resets_at: "2027-01-01T00:00:00.000Z" },
+      keep: "all",
+      leave_out: [],
       dropped: { traces: 0, since: "2026-12-01T00:00:00.000Z" },
       bytes: { limit: 256_000_000, current: 1_000, remaining: 255_999_000 },
       agents: { limit: 1, current: 1 },

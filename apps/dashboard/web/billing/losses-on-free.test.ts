@@ -7,6 +7,8 @@ const usage = {
   month: "2026-11",
   traces,
   bytes: { limit: 25e9, current: 256e6 - 1, remaining: 1 },
+  keep: "all",
+  leave_out: Array.of<never>(),
   dropped: { traces: 0, since: "2026-11-01T00:00:00.000Z" },
   agents: { limit: null, current: 1 },
   retention_days: 90,

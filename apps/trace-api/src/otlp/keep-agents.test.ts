@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { changeKeep } from "@waymark/accounts";
-import { dropNoise } from "@waymark/traces";
 import { type TestAccount, useApp } from "../app.fixture.js";
+import { useDropNoise } from "./drop-noise.fixture.js";
 import { keyValues, readTraces, sendJson } from "./otlp.fixture.js";
 
 const startNanos = 1_780_315_200_000_000_000n;
@@ -50,13 +50,7 @@ describe("an account that keeps traces of agents", () => {
   const read = async (account: TestAccount) => [
     ...(await readTraces(account, (text, values) => test.pool.query(text, values))).values(),
   ];
-  const drop = (isStopping = () => false) =>
-    dropNoise(test.pool, {
-      endedAfterMs: 0,
-      silentAfterMs: 3_600_000,
-      month: `${new Date().toISOString().slice(0, 7)}-01`,
-      isStopping,
-    });
+  const drop = useDropNoise(test);
   const pendingOf = async ({ id }: TestAccount) =>
     (await test.pool.query("SELECT FROM pending_span WHERE account_id = $1", [id])).rowCount;
 
@@ -118,6 +112,37 @@ describe("an account that keeps traces of agents", () => {
     await sendJson(account, requestOf([{ trace: 12, id: 3, parent: 2 }])).expect(200);
     expect((await read(account))[0]?.spans).toHaveLength(3);
     expect([await pendingOf(account), (await usageOf(account)).dropped.traces]).toEqual([0, 0]);
+  });
+
+  it("loses nothing of a trace that is made while another transaction drops its pending spans", async () => {
+    const account = await makeAccount();
+    const traces = Array.from({ length: 40 }, (_, n) => n + 100);
+    await sendJson(account, requestOf(traces.map((trace) => ({ trace, id: 1, name: "GET /" })))).expect(200);
+    const agents = traces.map((trace) =>
+      sendJson(account, requestOf([{ trace, id: 2, parent: 1, attributes: model }])),
+    );
+    await Promise.all([...agents.map((sent) => sent.expect(200)), drop(), drop(), drop()]);
+    await drop();
+    const whole = (await read(account)).filter(({ spans }) => spans.length === 2).length;
+    const usage = await usageOf(account);
+    expect([usage.traces.current, whole + usage.dropped.traces]).toEqual([40, 40]);
+    expect(await pendingOf(account)).toBe(0);
+  });
+
+  it("drops no spans of a trace that another transaction makes", async () => {
+    const account = await makeAccount();
+    await sendJson(account, requestOf([{ trace: 60, id: 1, name: "GET /" }])).expect(200);
+    const maker = await test.hold(
+      `WITH counted AS (UPDATE trace_usage SET traces = traces + 1 WHERE account_id = $1)
+       INSERT INTO trace (account_id, id, agent_id, name, status, started_at, otel_trace_id)
+       VALUES ($1, gen_random_uuid(), 'a', 'run', 'running', now(), decode(lpad('3c', 32, '0'), 'hex'))`,
+      [account.id],
+    );
+    const dropping = drop();
+    await test.untilLockWaits();
+    await maker.commit();
+    expect(await dropping).toBe(0);
+    expect([await pendingOf(account), (await usageOf(account)).dropped.traces]).toEqual([1, 0]);
   });
 
   it("refuses spans of a pending trace beyond 2,000, and tells how many", async () => {

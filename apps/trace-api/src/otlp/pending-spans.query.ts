@@ -19,6 +19,8 @@ interface PendingPart {
   otelTraceId: string;
   id: string;
   hasRoot: boolean;
+  /** Of a root that has ended. */
+  rootName: string | null;
   spans: number;
   bytes: number;
   value: string;
@@ -36,6 +38,8 @@ export type PartsResult =
 
 /** Of a pending trace: further ones are refused. Reading a part takes some milliseconds. */
 const maxPendingOfTrace = { spans: 2_000, bytes: 4 * 1_048_576 } as const;
+/** Of a root, to tell what was dropped. */
+const maxNameLength = 200;
 const partSize = { items: 500, spans: 500, bytes: 262_144 };
 
 type PartRow = PendingPart & { position: number };
@@ -49,6 +53,7 @@ const partColumns: Columns<PartRow> = {
   otel_trace_id: { type: "bytea", of: ({ otelTraceId }) => `\\x${otelTraceId}` },
   id: { type: "uuid", of: ({ id }) => id },
   has_root: { type: "boolean", of: ({ hasRoot }) => hasRoot },
+  root_name: { type: "text", of: ({ rootName }) => rootName },
   spans: { type: "int", of: ({ spans }) => spans },
   bytes: { type: "int", of: ({ bytes }) => bytes },
   value: { type: "text", of: ({ value }) => value },
@@ -159,8 +164,17 @@ export function* partsOf({ otelTraceId, spans }: TraceGroup): Generator<PendingP
     );
     const value = JSON.stringify({ contexts, spans: stored });
     const id = createHash("sha256").update(value).digest("hex").slice(0, 32);
-    const hasRoot = some.some((span) => (isRoot(span) || span.isLocalRoot) && span.endedAt !== null);
-    yield { otelTraceId, id, hasRoot, spans: some.length, bytes: storedBytes([value]), value };
+    const root = some.find((span) => (isRoot(span) || span.isLocalRoot) && span.endedAt !== null);
+    const rootName = root?.name.slice(0, maxNameLength).toWellFormed() ?? null;
+    yield {
+      otelTraceId,
+      id,
+      hasRoot: root !== undefined,
+      rootName,
+      spans: some.length,
+      bytes: storedBytes([value]),
+      value,
+    };
   }
 }
 

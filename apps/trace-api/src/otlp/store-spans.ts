@@ -111,13 +111,13 @@ export function createSpansStore(deps: StoreSpansDeps): StoreSpans {
 
   return async (sender, spans) => {
     const refused = nothingRefused();
-    const { accountId, month, plan } = sender;
+    const { accountId, month, plan, leaveOut } = sender;
     const agents =
       plan.agents === null
         ? undefined
         : new AccountAgents(deps.pool, { accountId, maxAgents: plan.agents }, deps.knownAgents);
     const request: RequestState = { sender, agents, used: undefined, usedBytes: undefined, isMonthFull: false };
-    const groups = groupByTrace(spans);
+    const groups = groupByTrace(spans.filter(({ observes }) => observes === null || !leaveOut.includes(observes)));
     for (let i = 0; i < groups.length; i += maxTracesToFind) {
       await storeGroups(request, groups.slice(i, i + maxTracesToFind), refused);
     }

@@ -13,6 +13,8 @@ describe("GET /api/v1/usage", () => {
       plan: "free",
       month: "2026-12",
       traces: { limit: 1_000, current: 2, remaining: 998, resets_at: "2027-01-01T00:00:00.000Z" },
+      keep: "all",
+      leave_out: [],
       dropped: { traces: 0, since: "2026-12-01T00:00:00.000Z" },
       bytes: { limit: 256_000_000, current: 532, remaining: 255_999_468 },
       agents: { limit: 1, current: 1 },

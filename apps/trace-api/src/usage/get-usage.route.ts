@@ -1,7 +1,15 @@
 import { principalOf } from "@waymark/auth";
 import { planIds, utcMonth } from "@waymark/plan";
 import { named, route } from "@waymark/service/http";
-import { getUsage, oneByOne, presentUsage, type TimedBatching, timestamp } from "@waymark/traces";
+import {
+  getUsage,
+  instrumentations,
+  keepModes,
+  oneByOne,
+  presentUsage,
+  type TimedBatching,
+  timestamp,
+} from "@waymark/traces";
 import { z } from "zod";
 import type { ByteReserve } from "./byte-reserve.js";
 
@@ -16,6 +24,8 @@ const usageSchema = named(
       remaining: z.number(),
       resets_at: timestamp,
     }),
+    keep: z.enum(keepModes).describe("Which new traces of OpenTelemetry are kept: all, or those of agents"),
+    leave_out: z.array(z.enum(instrumentations)).describe("Instrumentations without spans in traces of agents"),
     dropped: z
       .object({ traces: z.number(), since: timestamp })
       .describe("Traces without an agent that the account did not keep: they count nothing"),
@@ -44,6 +54,8 @@ export function getUsageRoute(deps: TimedBatching & { reserve: Pick<ByteReserve,
           plan: "free",
           month: "2026-01",
           traces: { limit: 1_000, current: 240, remaining: 760, resets_at: "2026-02-01T00:00:00.000Z" },
+          keep: "all",
+          leave_out: [],
           dropped: { traces: 0, since: "2026-01-01T00:00:00.000Z" },
           bytes: { limit: 256_000_000, current: 12_345_678, remaining: 243_654_322 },
           agents: { limit: 1, current: 1 },

@@ -18,11 +18,13 @@ export interface Sender {
   month: UtcMonth;
   /** Whether the account keeps traces of agents alone. */
   keepsAgents: boolean;
+  /** The instrumentations whose spans it leaves out. */
+  leaveOut: readonly string[];
 }
 
 export function senderOf(response: Response, now: Date): Sender {
-  const { accountId, plan, keep } = principalOf(response);
-  return { accountId, plan: planOf(plan), month: utcMonth(now), keepsAgents: keep === "agents" };
+  const { accountId, plan, keep, leaveOut = [] } = principalOf(response);
+  return { accountId, plan: planOf(plan), month: utcMonth(now), keepsAgents: keep === "agents", leaveOut };
 }
 
 /** An account's traces of the current UTC month. */

@@ -1,10 +1,11 @@
-import { changeEmail, changeKeep, changePlan, createAccount, keepModes, listAccounts } from "@waymark/accounts";
+import { changeEmail, changeKeep, changePlan, createAccount, listAccounts } from "@waymark/accounts";
 import { alertModes, changeAlertSettings } from "@waymark/alerts";
 import { allSlots, parseSlots, type Slots } from "@waymark/auth";
 import { withTransaction } from "@waymark/database";
 import { planIds, planOf } from "@waymark/plan";
+import { instrumentations, keepModes } from "@waymark/traces";
 import { resolveAccount } from "../arguments/resolve-owner.js";
-import { seconds } from "../arguments/values.js";
+import { names, seconds } from "../arguments/values.js";
 import type { Program } from "../context/command-builder.js";
 import { onDatabase } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
@@ -13,7 +14,11 @@ import { deleteAccount } from "./confirmed-erasure.js";
 
 const createHelp = "\nExample:\n  $ waymark account create --email me@example.com --plan free";
 const planHelp = "\nExample:\n  $ waymark account plan me@example.com --plan pro";
-const keepHelp = "\nExample:\n  $ waymark account keep me@example.com --mode agents";
+const keepHelp = `
+With '--leave-out', traces of agents lose the spans of these instrumentations: ${instrumentations.join(", ")}.
+
+Example:
+  $ waymark account keep me@example.com --mode agents --leave-out http,fs`;
 const emailHelp = "\nExample:\n  $ waymark account email --account me@example.com --email new@example.com";
 
 const deleteHelp = `
@@ -54,10 +59,10 @@ export function addAccountCommands(program: Program): void {
   account("keep", "say which OpenTelemetry traces an account keeps: all, or those with an agent", keepHelp)
     .argument("<account>", "the account's id or address")
     .required("--mode <mode>", "all traces, or those with a span of an agent", { choices: keepModes })
+    .option("--leave-out <list>", "instrumentations to leave out, or none", { parse: parseLeftOut })
     .query(
-      async ({ pool, prisma }, text, { mode }) => {
-        return { ...(await changeKeep(pool, (await resolveAccount(prisma, text)).id, mode)), keep: mode };
-      },
+      async ({ pool, prisma }, text, { mode, leaveOut }) =>
+        changeKeep(pool, (await resolveAccount(prisma, text)).id, mode, leaveOut),
       ({ email, keep }) => `${email} keeps ${keep === "all" ? "all traces" : "traces of agents"}.`,
     );
   account("email", "give an account another address", emailHelp)
@@ -83,6 +88,8 @@ export function addAccountCommands(program: Program): void {
     .option("--yes", "remove it; without --yes the command only lists what it would remove")
     .run((context, options) => onDatabase(context, (database) => deleteAccount(context, database, options)));
 }
+
+const parseLeftOut = (text: string) => (text === "none" ? [] : names(instrumentations)(text));
 
 /** The slots of the cell, by `CELL_SLOTS`; all of them without it. */
 function slotsOf(env: NodeJS.ProcessEnv): Slots {

@@ -97,3 +97,42 @@ function kindOfText(text: string): SpanKind | undefined {
   const [, type = text] = (text.startsWith("{") && /"type"\s*:\s*"(\w+)"/.exec(text)) || [];
   return kinds.get((type.startsWith('"') ? type.slice(1, -1) : type).toLowerCase());
 }
+
+/** What an instrumentation's scope is called without the words that SDKs put around it, by what it observes. */
+const scopesOf = {
+  http: [
+    ...["http", "undici", "fetch", "xml-http-request", "requests", "urllib", "urllib3", "httpx", "aiohttp_client"],
+    ...["aiohttp-client", "okhttp", "java-http-client", "http-url-connection", "apache-httpclient", "otelhttp"],
+    ...["grpc", "grpc-js", "otelgrpc", "net-http", "system.net.http"],
+  ],
+  fs: ["fs"],
+  net: ["net", "tls", "socket.io"],
+  dns: ["dns"],
+  database: [
+    ...["pg", "mysql", "mysql2", "redis", "ioredis", "mongodb", "mongoose", "knex", "cassandra-driver", "memcached"],
+    ...["tedious", "oracledb", "typeorm", "prisma", "sqlalchemy", "psycopg", "psycopg2", "asyncpg", "aiopg", "pymysql"],
+    ...["mysqlclient", "sqlite3", "dbapi", "pymongo", "cassandra", "pymemcache", "elasticsearch", "jdbc", "jedis"],
+    ...["lettuce", "mongo", "r2dbc", "otelsql", "npgsql", "sqlclient", "entityframeworkcore", "stackexchangeredis"],
+  ],
+} as const satisfies Record<string, readonly string[]>;
+
+export type Instrumentation = keyof typeof scopesOf;
+
+/** What an account may leave out below its agents. */
+export const instrumentations = Object.keys(scopesOf) as [Instrumentation, ...Instrumentation[]];
+
+const byScope: ReadonlyMap<string, Instrumentation> = new Map(
+  instrumentations.flatMap((name) => scopesOf[name].map((scope): [string, Instrumentation] => [scope, name])),
+);
+
+/** `@opentelemetry/instrumentation-pg`, `opentelemetry.instrumentation.requests`, `io.opentelemetry.okhttp-3.0`, otelhttp's path. */
+const around =
+  /^(?:@opentelemetry\/instrumentation-|@prisma\/instrumentation-|opentelemetry[.-]instrumentation[.-]|io\.opentelemetry\.|go\.opentelemetry\.io\/.*\/|@)|(?:\/instrumentation|-v?\d[\d.]*)$/g;
+
+const maxScopeName = 200;
+
+/** What the spans of a scope observe, where it is an instrumentation of the list. */
+export function instrumentationOf(scope: string): Instrumentation | null {
+  if (scope.length > maxScopeName) return null;
+  return byScope.get(scope.toLowerCase().replace(around, "")) ?? null;
+}

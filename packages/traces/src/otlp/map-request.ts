@@ -3,7 +3,7 @@ import type { SpanKind } from "../statuses.js";
 import { jsonOfAttributes, storableText, textOfValue } from "./any-value.js";
 import { findContent, labelsOf, type SomeLabels, titleOf, withLabelsOf } from "./content.js";
 import { agentAttributes, evaluationEvent, genericName, langfuseFailure, unknownService } from "./conventions.js";
-import { kindOfAttributes } from "./kind.js";
+import { type Instrumentation, instrumentationOf, kindOfAttributes } from "./kind.js";
 import {
   type Evaluation,
   evaluationName,
@@ -97,6 +97,8 @@ export interface MappedSpan {
   labels: SomeLabels | null;
   /** Whether an agent made it: by its kind, a model call or labels of its own. */
   isOfAgent: boolean;
+  /** What its instrumentation observes, where an account may leave the span out: below another one, neither failed nor an entry. */
+  observes: Instrumentation | null;
   /** Whether its bytes are counted already. */
   isCounted?: boolean;
 }
@@ -120,6 +122,9 @@ const statusError = 2;
 /** `SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK` and `SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK` of trace.proto. */
 const remoteParent = 0x300;
 
+/** `SPAN_KIND_SERVER` and `SPAN_KIND_CONSUMER`: what a service was asked. */
+const entryKinds: ReadonlySet<number> = new Set([2, 5]);
+
 /** Bytes of a span's attributes, events and links as JSON. */
 export const maxAttributesBytes = 1_048_576;
 
@@ -141,6 +146,7 @@ interface ScopedSpans {
   labels: SomeLabels | null;
   resource: Context;
   scope: Context | null;
+  observes: Instrumentation | null;
 }
 
 /**
@@ -189,7 +195,7 @@ function* scopedSpansOf(
       const scope = ownScope ? contexts.of(jsonOfScope(ownScope), maxScopeBytes) : null;
       if (!resource) refuse(problems.resource, spans.length);
       else if (scope === undefined) refuse(problems.scope, spans.length);
-      else all.push({ spans, service, labels, resource, scope });
+      else all.push({ spans, service, labels, resource, scope, observes: instrumentationOf(ownScope?.name ?? "") });
       yield;
     }
     yield;
@@ -208,7 +214,7 @@ function problemOf(span: OtlpSpan): string | undefined {
 }
 
 /** The span, or the reason why it cannot be stored. */
-function mapSpan(span: OtlpSpan, { service, labels, resource, scope }: ScopedSpans): MappedSpan | string {
+function mapSpan(span: OtlpSpan, { service, labels, resource, scope, observes }: ScopedSpans): MappedSpan | string {
   const problem = problemOf(span);
   if (problem !== undefined) return problem;
   const isRoot = span.parentSpanId.length === 0 || isZero(span.parentSpanId);
@@ -226,6 +232,8 @@ function mapSpan(span: OtlpSpan, { service, labels, resource, scope }: ScopedSpa
   const ownLabels = labelsOf(span.attributes);
   const evaluations = evaluationsOf(span);
   const isAgentKind = kind !== "other" && kind !== "chain";
+  const isOfAgent = isAgentKind || usage !== null || ownLabels !== null || evaluations.length > 0;
+  const isEntry = isRoot || isLocalRoot || entryKinds.has(span.kind);
   return {
     traceId: hex(span.traceId),
     spanId,
@@ -235,7 +243,8 @@ function mapSpan(span: OtlpSpan, { service, labels, resource, scope }: ScopedSpa
     title: ((isRoot || isLocalRoot) && genericName.test(name) && titleOf(content.input)) || name,
     status: isError ? "error" : "ok",
     kind,
-    isOfAgent: isAgentKind || usage !== null || ownLabels !== null || evaluations.length > 0,
+    isOfAgent,
+    observes: isOfAgent || isEntry || isError ? null : observes,
     startedAt: timeOfNanos(isUnset(span.startTimeUnixNano) ? end : span.startTimeUnixNano),
     endedAt: isUnset(end) ? null : timeOfNanos(end),
     input: content.input === null ? null : Buffer.from(content.input),
