@@ -45,11 +45,18 @@ export class WaymarkLossError extends WaymarkError {
   override name = "WaymarkLossError";
   readonly traces: number;
   readonly spans: number;
+  /** Of traces that lost something, up to five. */
+  readonly names: readonly string[];
 
   /** A trace counts as lost if only its end is lost; likewise a span. */
-  constructor(message: string, lost: { traces: number; spans: number }, options?: ErrorOptions) {
+  constructor(
+    message: string,
+    lost: { traces: number; spans: number; names: readonly string[] },
+    options?: ErrorOptions,
+  ) {
     super(message, options);
     this.traces = lost.traces;
     this.spans = lost.spans;
+    this.names = lost.names;
   }
 }

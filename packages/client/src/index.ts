@@ -23,9 +23,27 @@ export type {
   Usage,
 } from "./api-types.js";
 export { type Refusal, WaymarkApiError, WaymarkConnectionError, WaymarkError, WaymarkLossError } from "./errors.js";
-export type { Counts } from "./losses.js";
+export { type ObserveOptions, observe } from "./observe.js";
 export type { RecorderOptions, RecorderStats } from "./recorder.js";
+export type { Counts } from "./reports.js";
 export type { RetryLimits } from "./retry.js";
-export type { EndOptions, RunOptions, SpanHandle, SpanOptions, SpanParent } from "./span-handle.js";
+export type { SpanFacts, TokenUsage } from "./span-attributes.js";
+export {
+  currentSpan,
+  type EndOptions,
+  type RunOptions,
+  type SetOptions,
+  type SpanHandle,
+  type SpanOptions,
+  type SpanParent,
+} from "./span-handle.js";
 export type { CallOptions, ConnectionOptions } from "./transport.js";
-export { createWaymark, type TraceHandle, type TraceOptions, type Waymark, type WaymarkOptions } from "./waymark.js";
+export {
+  createWaymark,
+  type EndStatus,
+  type Labels,
+  type TraceHandle,
+  type TraceOptions,
+  type Waymark,
+  type WaymarkOptions,
+} from "./waymark.js";

@@ -12,7 +12,7 @@ function connect() {
       status: body.name ? 201 : 200,
     });
   };
-  return { waymark: createWaymark({ fetch: play, flushOnExit: false }), bodies };
+  return { waymark: createWaymark({ key: "wmk_trace_x", fetch: play, flushOnExit: false }), bodies };
 }
 
 const start = { agent_id: "a" };

@@ -96,7 +96,7 @@ describe("the package outside of this workspace", () => {
     ["required", "use.cjs", 'const { createWaymark } = require("@waymark/client");'],
     ["imported", "use.mjs", 'import { createWaymark } from "@waymark/client";'],
   ])("can be %s", async (_, file, line) => {
-    await writeFile(join(project, file), `${line}\nconsole.log(typeof createWaymark({}).trace);\n`);
+    await writeFile(join(project, file), `${line}\nconsole.log(typeof createWaymark({ key: 'wmk_trace_x' }).trace);\n`);
     const { stdout, stderr } = await run(process.execPath, [file], { cwd: project });
     expect({ stdout, stderr }).toEqual({ stdout: "function\n", stderr: "" });
   });

@@ -1,10 +1,11 @@
-import { type Capacity, createCapacity, createLimiter } from "./capacity.js";
+import { createCapacity } from "./capacity.js";
 import { WaymarkError, type WaymarkLossError } from "./errors.js";
-import { byteLength } from "./json-text.js";
-import { type Counts, createLosses } from "./losses.js";
-import { createStoppable } from "./stoppable.js";
+import { atExit } from "./exit.js";
+import { type Counts, Reports } from "./reports.js";
+import { Sender } from "./sender.js";
+import { byteLength } from "./texts.js";
 import { TraceQueue, type TraceQueueDeps } from "./trace-queue.js";
-import { sleep, type Transport } from "./transport.js";
+import { type Connection, type ConnectionOptions, sleep } from "./transport.js";
 
 export interface RecorderOptions {
   /** How long a span waits for others to share its request; default 500. */
@@ -25,14 +26,14 @@ export interface RecorderOptions {
   whenFull?: "drop" | "wait";
   /** Receives losses and their cause; default a line on the console. The SDK ignores its exceptions. */
   onError?: (error: WaymarkLossError) => void;
+  /** Receives all other warnings; default `console.warn`. */
+  onWarning?: (message: string) => void;
   /** On Node: sends the queue when the event loop is empty; default true. */
   flushOnExit?: boolean;
   /** On Node: also on SIGINT and SIGTERM, before they end the process; default false. */
   flushOnSignals?: boolean;
-  /** Bounds both, and `shutdown`; default 10,000. */
+  /** Bounds both, and `shutdown`; default 2,000. */
   shutdownTimeoutMs?: number;
-  /** Bounds `end` of a trace, whose remaining records are then lost. Default 30,000, which outlasts a restart of the service. */
-  endTimeoutMs?: number;
 }
 
 export interface RecorderStats {
@@ -50,48 +51,71 @@ const defaults = {
   maxQueued: 10_000,
   maxQueuedBytes: 32 * 1_048_576,
   whenFull: "drop",
-  onError: (error: WaymarkLossError) => console.warn(`Waymark: ${error.message}`),
   flushOnExit: true,
   flushOnSignals: false,
-  shutdownTimeoutMs: 10_000,
-  endTimeoutMs: 30_000,
-} as const satisfies Required<RecorderOptions>;
+  shutdownTimeoutMs: 2_000,
+} as const satisfies Required<Omit<RecorderOptions, "onError" | "onWarning">>;
 
-/** How long abandoned requests may take to end. */
-const giveUpMs = 200;
+/** Of `flush`: longer than a request that its runtime dropped holds its place, and within the 30 s of Cloudflare's `waitUntil`. */
+const defaultFlushMs = 15_000;
+/** A change is told; this is for runtimes where it is told to another visit. */
+const pollMs = 100;
 
 const queueIsFull = new WaymarkError("the queue is full");
 const isShutDown = new WaymarkError("the SDK is shut down");
 
 export type Recorder = ReturnType<typeof createRecorder>;
 
-/** Sends the records of traces in the background. Nothing here throws or rejects. */
-export function createRecorder(inner: Transport, given: RecorderOptions) {
-  const options: Required<RecorderOptions> = { ...defaults, ...given };
+/**
+ * Sends the records of traces in the background. Nothing here throws, rejects or waits for the network but `flush`.
+ * @param off why nothing is recorded at all
+ */
+export function createRecorder(connection: Connection, given: RecorderOptions & ConnectionOptions, off?: WaymarkError) {
+  const options = { ...defaults, ...given };
   const capacity = createCapacity({ maxItems: options.maxQueued, maxBytes: options.maxQueuedBytes });
   const sent: Counts = { traces: 0, spans: 0 };
-  const isTooLate = new WaymarkError(`it was not stored within ${options.endTimeoutMs} ms of the trace's end`);
-  const state = { isOpen: true };
-  const { deps, flush, finish, forgetExit } = sendInBackground(inner, options, { capacity, sent, state });
-  const { losses } = deps;
+  const told = { onError: given.onError, onWarning: given.onWarning ?? console.warn, address: connection.base };
+  const reports: Reports = new Reports(told, (ms) => sender.wakeIn(ms));
+  const sender: Sender = new Sender(connection, options, reports);
+  const deps: TraceQueueDeps = {
+    capacity,
+    sent,
+    lose: (traceName, lost, cause) => reports.lose(traceName, lost, cause),
+    onWork: (queue, isUrgent) => sender.onWork(queue, isUrgent),
+    maxBatchSpans: Math.min(1_000, options.maxBatchSpans),
+    maxBatchBytes: options.maxBatchBytes,
+  };
+  const state = { isOpen: off === undefined, lostAtFlush: 0 };
+
+  async function flush(timeoutMs = defaultFlushMs): Promise<boolean> {
+    const isSent = await waitFor(sender, timeoutMs);
+    reports.report();
+    const lost = reports.total.traces + reports.total.spans;
+    const isWhole = isSent && lost === state.lostAtFlush;
+    state.lostAtFlush = lost;
+    return isWhole;
+  }
+  async function finish(): Promise<void> {
+    if (!(await waitFor(sender, options.shutdownTimeoutMs))) {
+      const cause = reports.failure ? `; the last attempt failed: ${reports.failure}` : "";
+      sender.loseAll(new WaymarkError(`it was not sent within ${options.shutdownTimeoutMs} ms before the end${cause}`));
+    }
+    reports.report();
+  }
+  const work = { isNeeded: () => sender.queues.size > 0 || reports.areWaiting, run: finish };
+  const forgetExit = state.isOpen && options.flushOnExit ? atExit(work, options.flushOnSignals) : () => undefined;
 
   /** Whether there is capacity for a span or trace; if not, it counts as lost. */
-  function admit(what: Partial<Counts>): boolean {
+  function admit(traceName: string, what: Partial<Counts>): boolean {
     if (state.isOpen && !capacity.isFull()) return true;
-    losses.add(what, state.isOpen ? queueIsFull : isShutDown);
+    if (!off) reports.lose(traceName, what, state.isOpen ? queueIsFull : isShutDown);
     return false;
   }
   return {
     admit,
     /** Creates a trace from its JSON; without capacity it is lost, and the result undefined. */
-    open: (text: string): TraceQueue | undefined =>
-      admit({ traces: 1 }) ? new TraceQueue(deps, { text, bytes: byteLength(text) }) : undefined,
-    /** Sends the rest of a trace within `endTimeoutMs`; returns whether all of it is stored. */
-    async settle(queue: TraceQueue): Promise<boolean> {
-      const isDrained = await drainInTime(queue, isTooLate, options);
-      if (queue.hasLosses) losses.report();
-      return isDrained && !queue.hasLosses;
-    },
+    open: (name: string, text: string): TraceQueue | undefined =>
+      admit(name, { traces: 1 }) ? new TraceQueue(deps, name, { text, bytes: byteLength(text) }) : undefined,
     backpressure: (): Promise<void> | undefined =>
       options.whenFull === "wait" && state.isOpen && capacity.isFull() ? capacity.nextRelease() : undefined,
     flush,
@@ -104,112 +128,27 @@ export function createRecorder(inner: Transport, given: RecorderOptions) {
       queued: capacity.items,
       queuedBytes: capacity.bytes,
       sent: { ...sent },
-      lost: { ...losses.total },
+      lost: { ...reports.total },
     }),
   };
 }
 
-/** Sends the queues of traces with work after each `flushIntervalMs`, and at the process's exit. */
-function sendInBackground(
-  inner: Transport,
-  options: Required<RecorderOptions>,
-  { capacity, sent, state }: { capacity: Capacity; sent: Counts; state: { readonly isOpen: boolean } },
-) {
-  const queues = new Set<TraceQueue>();
-  // Retries do not keep the process alive; `finish` retries before the exit.
-  const { transport, stop, resume } = createStoppable(inner, options.flushOnExit);
-  let timer: ReturnType<typeof setTimeout> | undefined;
-
-  const losses = createLosses(options.onError, schedule);
-  const deps: TraceQueueDeps = {
-    transport,
-    limit: createLimiter(options.maxConcurrentRequests),
-    capacity,
-    losses,
-    sent,
-    maxBatchSpans: Math.min(1_000, options.maxBatchSpans),
-    maxBatchBytes: options.maxBatchBytes,
-    onWork(queue) {
-      queues.add(queue);
-      schedule();
-    },
-    onIdle: (queue) => void queues.delete(queue),
+/** Sends what waits now; returns whether all of it is stored or lost in time. */
+async function waitFor(sender: Sender, timeoutMs: number): Promise<boolean> {
+  const endsAt = performance.now() + timeoutMs;
+  const wanted = Array.from(sender.queues, ({ counts }) => ({ counts, count: counts.added }));
+  const isSettled = () => {
+    for (let last = wanted.at(-1); last && last.counts.settled >= last.count; last = wanted.at(-1)) wanted.pop();
+    return wanted.length === 0;
   };
-
-  function schedule(): void {
-    timer ??= setTimeout(() => void flush(), options.flushIntervalMs);
-    // On Node the timer does not keep the process alive: `atExit` sends the queue.
-    if (typeof timer === "object") timer.unref();
+  while (!isSettled()) {
+    const leftMs = endsAt - performance.now();
+    if (leftMs <= 0) return false;
+    sender.hurry();
+    const stop = new AbortController();
+    const poll = sleep(Math.min(pollMs, leftMs), stop.signal).catch(() => undefined);
+    await Promise.race([sender.nextChange(), poll]);
+    stop.abort();
   }
-  async function flush(): Promise<void> {
-    clearTimeout(timer);
-    timer = undefined;
-    await Promise.all([...queues].map((queue) => queue.drain()));
-    losses.report();
-  }
-  async function finish(): Promise<void> {
-    const isInTime = new AbortController();
-    sleep(options.shutdownTimeoutMs, isInTime.signal).then(
-      () => stop(new WaymarkError(`it was not sent within ${options.shutdownTimeoutMs} ms before the end`)),
-      () => undefined,
-    );
-    await flush();
-    isInTime.abort();
-    // The process goes on if a caller waited for the records that are lost now.
-    if (state.isOpen) resume();
-  }
-  const work = { isNeeded: () => queues.size > 0 || losses.areUnreported, run: finish };
-  const forgetExit = options.flushOnExit ? atExit(work, options.flushOnSignals) : () => undefined;
-  return { deps, flush, finish, forgetExit };
-}
-
-async function drainInTime(
-  queue: TraceQueue,
-  isTooLate: WaymarkError,
-  { endTimeoutMs, flushOnExit }: Required<RecorderOptions>,
-): Promise<boolean> {
-  let isDrained = false;
-  const inTime = new AbortController();
-  const drained = queue.drain().then(() => {
-    isDrained = true;
-    inTime.abort();
-  });
-  await sleep(endTimeoutMs, inTime.signal, flushOnExit).catch(() => undefined);
-  if (!isDrained) {
-    queue.giveUp(isTooLate);
-    // Behind requests of other traces, this trace's requests may not have had their turn to fail.
-    await Promise.race([drained, sleep(giveUpMs)]);
-  }
-  return isDrained;
-}
-
-interface ExitWork {
-  isNeeded(): boolean;
-  run(): Promise<void>;
-}
-
-/**
- * On Node, runs the work when the event loop is empty, and on signals before they end the process. Elsewhere does nothing.
- * @returns a function that removes the listeners
- */
-function atExit(work: ExitWork, onSignals: boolean): () => void {
-  if (typeof process === "undefined" || typeof process.on !== "function") return () => undefined;
-  const beforeExit = () => {
-    if (work.isNeeded()) void work.run();
-  };
-  const signals: NodeJS.Signals[] = onSignals ? ["SIGINT", "SIGTERM"] : [];
-  const onSignal = (signal: NodeJS.Signals) => {
-    remove();
-    void work.run().finally(() => {
-      // With another listener, that one decides what the signal does.
-      if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
-    });
-  };
-  const remove = () => {
-    process.off("beforeExit", beforeExit);
-    for (const signal of signals) process.off(signal, onSignal);
-  };
-  process.on("beforeExit", beforeExit);
-  for (const signal of signals) process.on(signal, onSignal);
-  return remove;
+  return true;
 }

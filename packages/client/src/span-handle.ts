@@ -1,15 +1,18 @@
-import { type SpanKind, type SpanStatus, spanKinds } from "./api-types.js";
-import { messageOf, toJsonText, toName, toObjectText } from "./json-text.js";
+import type { SpanKind, SpanStatus } from "./api-types.js";
+import { toKind, toSpanStatus, type Warn } from "./checks.js";
+import { type Clock, createContext } from "./context.js";
 import type { Recorder } from "./recorder.js";
+import { type SpanFacts, toAttributes } from "./span-attributes.js";
 import { openedBytes, type SpanRecord } from "./span-record.js";
+import { createCollector, tap } from "./tap.js";
+import { describeThrown, messageOf, toName } from "./texts.js";
 import type { TraceQueue } from "./trace-queue.js";
+import { toJsonText, toObjectText } from "./values.js";
 
-export interface SpanOptions {
-  /** Any JSON value, serialized at once. */
+export interface SpanOptions extends SpanFacts {
+  /** Any value, serialized at once. */
   input?: unknown;
-  kind?: SpanKind;
-  /** By OpenTelemetry's names, such as `gen_ai.request.model`. */
-  attributes?: Readonly<Record<string, unknown>>;
+  kind?: SpanKind | undefined;
 }
 
 export interface RunOptions<T> extends SpanOptions {
@@ -17,111 +20,216 @@ export interface RunOptions<T> extends SpanOptions {
   output?: (result: T) => unknown;
 }
 
-export interface EndOptions {
+/** What becomes known while a span runs. Attributes are added to those of the start. */
+export interface SetOptions extends SpanFacts {
   output?: unknown;
   /** A thrown value or a text. */
   error?: unknown;
   /** Default `error` with an error, else `ok`. */
-  status?: SpanStatus;
-  /** Added to those of the start: tokens are known at the end. */
-  attributes?: Readonly<Record<string, unknown>>;
+  status?: SpanStatus | undefined;
 }
+
+export type EndOptions = SetOptions;
 
 /** A trace or a span, with spans below it. */
 export interface SpanParent {
   /** Opens a span; you end it. */
   span(name: string, options?: SpanOptions): SpanHandle;
-  /** Runs a function as a span with its input, output, error and duration. Returns or throws as the function does. */
+  /**
+   * Runs a function as a span with its input, output, error and duration. Returns or throws as the function does. The span of a
+   * stream, a generator or a `Response` ends when that has been read.
+   */
   run<T>(name: string, work: (span: SpanHandle) => T | PromiseLike<T>, options?: RunOptions<T>): Promise<T>;
 }
 
 export interface SpanHandle extends SpanParent {
   /** The service's id, or undefined if the span is lost. Never rejects. */
   readonly id: Promise<string | undefined>;
+  /** Keeps values for the end of the span; later ones win. */
+  set(values: SetOptions): SpanHandle;
   /** Only the first end counts. */
   end(options?: EndOptions): void;
 }
 
+export interface Tracing extends SpanParent {
+  /** As `run`, and without waiting for anything: a function that returns no promise returns at once. */
+  runNow<T>(name: string, work: (span: SpanHandle) => T, options?: RunOptions<Awaited<T>>, onEnd?: OnEnd): T;
+}
+
+type OnEnd = (error?: { thrown: unknown }) => void;
+
 interface TracingDeps {
+  traceName: string;
   recorder: Recorder;
-  context: ReturnType<typeof createTraceContext<SpanRecord>>;
   clock: Clock;
+  warn: Warn;
   /** Undefined if the trace is lost, and its spans with it. */
   queue: TraceQueue | undefined;
 }
 
-export function createTracing(deps: TracingDeps): SpanParent {
-  const { recorder, context, clock, queue } = deps;
-  const own = new WeakSet<SpanRecord>();
+/** The span that code runs in, of all clients of this process. */
+const context = createContext<SpanHandle>();
+const tracings = new WeakMap<SpanHandle, Tracing>();
 
-  function open(name: string, options: SpanOptions, parent: SpanRecord | undefined): [SpanRecord, SpanHandle] {
-    const input = toJsonText(options.input);
-    const attributes = toObjectText(options.attributes);
-    let onSettled: SpanRecord["onSettled"] = () => undefined;
-    const id = new Promise<string | undefined>((resolve) => {
-      onSettled = resolve;
-    });
-    const record: SpanRecord = {
-      name: toName(name),
-      // The service would refuse the span for another text.
-      kind: spanKinds.find((kind) => kind === options.kind),
-      startedAt: clock(),
-      parent,
-      input,
-      attributes,
-      end: undefined,
-      id: undefined,
-      onSettled,
-      state: "waiting",
-      bytes: 0,
+/** The span that this code runs in, on Node also after awaits; undefined in browsers. */
+export function currentSpan(): SpanHandle | undefined {
+  return context.current();
+}
+
+/** Records below the current span, if there is one. */
+export function currentTracing(): Tracing | undefined {
+  const span = context.current();
+  return span && tracings.get(span);
+}
+
+export function createTracing(deps: TracingDeps): Tracing {
+  const records = new WeakMap<SpanHandle, SpanRecord>();
+  const below = (parentNow: () => SpanRecord | undefined): Tracing => {
+    const open = (name: string, options: SpanOptions | undefined, parent: SpanRecord | undefined) => {
+      const record = openRecord(deps, name, options ?? {}, parent);
+      const tracing = below(() => record);
+      const { id, set, setOutput, end } = createEnd(deps, record);
+      const span: SpanHandle = {
+        id,
+        span: tracing.span,
+        run: tracing.run,
+        end,
+        set(values) {
+          set(values ?? {});
+          return span;
+        },
+      };
+      records.set(span, record);
+      tracings.set(span, tracing);
+      return { span, setOutput };
     };
-    own.add(record);
-    record.bytes = openedBytes(record.name, input, attributes);
-    if (queue && recorder.admit({ spans: 1 })) queue.add(record);
-    else lose(record);
-    return [record, { ...below(() => record), id, end: (end = {}) => endSpan(record, end) }];
-  }
-
-  function endSpan(record: SpanRecord, { output, error, status, attributes }: EndOptions): void {
-    if (record.end) return;
-    const message = error === undefined || error === null ? null : messageOf(error);
-    queue?.endSpan(record, {
-      status: status ?? (message === null ? "ok" : "error"),
-      endedAt: clock(),
-      output: toJsonText(output),
-      error: message,
-      attributes: toObjectText(attributes),
-    });
-  }
-
-  function below(parentNow: () => SpanRecord | undefined): SpanParent {
     return {
-      span: (name, options = {}) => open(name, options, parentNow())[1],
+      span: (name, options) => open(name, options, parentNow()).span,
       async run(name, work, options = {}) {
         const parent = parentNow();
+        const { recorder } = deps;
         for (let wait = recorder.backpressure(); wait; wait = recorder.backpressure()) await wait;
-        const [record, span] = open(name, options, parent);
-        try {
-          const result = await context.run(record, () => work(span));
-          span.end({ output: options.output ? recorded(() => options.output?.(result)) : result });
-          return result;
-        } catch (error) {
-          span.end({ error: error ?? String(error), status: "error" });
-          throw error;
-        }
+        return perform(open(name, options, parent), work, options);
       },
+      runNow: (name, work, options = {}, onEnd = undefined) =>
+        perform(open(name, options, parentNow()), work, options, onEnd),
     };
-  }
-
+  };
   return below(() => {
     const current = context.current();
-    return current && own.has(current) ? current : undefined;
+    return current && records.get(current);
   });
 }
 
-function lose(record: SpanRecord): void {
-  record.state = "lost";
-  record.onSettled(undefined);
+function openRecord(deps: TracingDeps, name: string, options: SpanOptions, parent: SpanRecord | undefined): SpanRecord {
+  const input = toJsonText(options.input);
+  const attributes = toObjectText(toAttributes(options, "gen_ai.request.model"));
+  const record: SpanRecord = {
+    name: toName(name),
+    kind: toKind(options.kind, deps.warn),
+    startedAt: deps.clock(),
+    parent,
+    input,
+    attributes,
+    end: undefined,
+    endsApart: false,
+    id: undefined,
+    onSettled: () => undefined,
+    state: "waiting",
+    bytes: 0,
+  };
+  record.bytes = openedBytes(record.name, input, attributes);
+  return record;
+}
+
+function createEnd({ queue, recorder, clock, warn, traceName }: TracingDeps, record: SpanRecord) {
+  const id = new Promise<string | undefined>((resolve) => {
+    record.onSettled = resolve;
+  });
+  let [output, error]: (string | undefined)[] = [];
+  let status: SpanStatus | undefined;
+  const attributes = new Map<string, string>();
+  if (queue && recorder.admit(traceName, { spans: 1 })) queue.add(record);
+  else {
+    record.state = "lost";
+    record.onSettled(undefined);
+  }
+  function add(more: object = {}): void {
+    for (const [name, value] of Object.entries(more)) {
+      const text = toJsonText(value);
+      if (text !== undefined) attributes.set(name, text);
+    }
+  }
+  function set(values: SetOptions): void {
+    if (record.end) return;
+    output = toJsonText(values.output) ?? output;
+    status = toSpanStatus(values.status, warn) ?? status;
+    if (values.error !== undefined && values.error !== null) {
+      const thrown = describeThrown(values.error, (value) => toJsonText(value) ?? "");
+      error = thrown.text;
+      add(thrown.attributes);
+    }
+    add(toAttributes(values, "gen_ai.response.model"));
+  }
+  function end(values?: EndOptions): void {
+    if (record.end) return;
+    set(values ?? {});
+    const members = Array.from(attributes, ([name, text]) => `${JSON.stringify(name)}:${text}`);
+    const text = members.length > 0 ? `{${members.join(",")}}` : undefined;
+    const known = status ?? (error === undefined ? "ok" : "error");
+    const ended = { status: known, endedAt: clock(), output, error: error ?? null, attributes: text };
+    if (queue) queue.endSpan(record, ended);
+    else record.end = ended;
+  }
+  const setOutput = (text: string | undefined) => {
+    output = text ?? output;
+  };
+  return { id, set, setOutput, end };
+}
+
+function perform<T>(
+  { span, setOutput }: { span: SpanHandle; setOutput(text: string | undefined): void },
+  work: (span: SpanHandle) => T,
+  { output }: RunOptions<Awaited<T>>,
+  onEnd: OnEnd = () => undefined,
+): T {
+  const fail = (thrown: unknown) => {
+    span.end({ error: thrown ?? String(thrown), status: "error" });
+    onEnd({ thrown });
+  };
+  const finish = <Result>(result: Result): Result => {
+    const picked = output && { output: recorded(() => output(result as Awaited<T>)) };
+    const collector = createCollector();
+    const tapped = tap(result, {
+      chunk: collector.add,
+      end(error) {
+        if (!picked) setOutput(collector.all());
+        if (error) return fail(error.thrown);
+        span.end(picked);
+        onEnd();
+      },
+      within: (step) => context.run(span, step),
+    });
+    if (tapped !== undefined) return tapped as Result;
+    span.end(picked ?? { output: result });
+    onEnd();
+    return result;
+  };
+  try {
+    const result = context.run(span, () => work(span));
+    if (!isThenable(result)) return finish(result);
+    return result.then(finish, (thrown: unknown) => {
+      fail(thrown);
+      throw thrown;
+    }) as T;
+  } catch (thrown) {
+    fail(thrown);
+    throw thrown;
+  }
+}
+
+function isThenable(value: unknown): value is Promise<unknown> {
+  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
 }
 
 function recorded(describe: () => unknown): unknown {
@@ -130,30 +238,4 @@ function recorded(describe: () => unknown): unknown {
   } catch (error) {
     return `[output failed: ${messageOf(error)}]`;
   }
-}
-
-type Clock = () => string;
-
-/** A trace's clock starts at the system's time and only moves forward, so durations survive changes of the system's clock. */
-export function createClock(): Clock {
-  const startMs = Date.now();
-  const origin = performance.now();
-  return () => {
-    const micros = Math.round((startMs + (performance.now() - origin)) * 1_000);
-    const seconds = new Date(Math.floor(micros / 1_000)).toISOString().slice(0, -1);
-    return `${seconds}${String(micros % 1_000).padStart(3, "0")}Z`;
-  };
-}
-
-/**
- * On Node an `AsyncLocalStorage`, without an import for browser bundlers to fail on. In browsers `current` is always
- * undefined: handles alone nest spans.
- */
-export function createTraceContext<Value>() {
-  const hooks = typeof process === "undefined" ? undefined : process.getBuiltinModule?.("node:async_hooks");
-  const storage = hooks && new hooks.AsyncLocalStorage<Value>();
-  return {
-    current: () => storage?.getStore(),
-    run: <T>(value: Value, work: () => T): T => (storage ? storage.run(value, work) : work()),
-  };
 }

@@ -10,6 +10,7 @@ const record = (changes: Partial<SpanRecord>): SpanRecord => ({
     input: undefined,
     attributes: undefined,
     end: undefined,
+    endsApart: false,
   },
   state: "sending",
   id: undefined,

@@ -1,5 +1,5 @@
 import type { SpanKind, SpanStatus } from "./api-types.js";
-import { byteLength } from "./json-text.js";
+import { byteLength } from "./texts.js";
 
 export interface SpanEnd {
   status: SpanStatus;
@@ -24,6 +24,8 @@ export interface SpanRecord {
   /** A JSON object; those of the end are sent after them. */
   attributes: string | undefined;
   end: SpanEnd | undefined;
+  /** The end is sent on its own, because it came after the span's batch was cut. */
+  endsApart: boolean;
   state: "waiting" | "sending" | "stored" | "lost";
   id: string | undefined;
   /** Its share of the queue's capacity. */
@@ -83,7 +85,9 @@ function livingParent({ parent }: SpanRecord): SpanRecord | undefined {
   return living;
 }
 
-function toSpanText({ name, kind, startedAt, input, end, attributes: opened }: SpanRecord, links: SpanLinks): string {
+function toSpanText(record: SpanRecord, links: SpanLinks): string {
+  const { name, kind, startedAt, input, attributes: opened } = record;
+  const end = record.endsApart ? undefined : record.end;
   const { status = "ok", endedAt, output, error } = end ?? {};
   const known = { name, kind, status, started_at: startedAt, ended_at: endedAt, error: error ?? undefined, ...links };
   return toObject(known, { input, output, attributes: merged(opened, end?.attributes) });

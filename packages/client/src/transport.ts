@@ -2,13 +2,13 @@ import { WaymarkApiError, WaymarkConnectionError } from "./errors.js";
 import { isRetryableStatus, type RetryLimits, resolveRetryLimits, retryAfterMs, retryDelayMs } from "./retry.js";
 
 export interface ConnectionOptions {
-  /** `wmk_trace_…`. Omit it if a server of yours adds it on the way. */
-  key?: string | undefined;
+  /** `wmk_trace_…`; null if a server of yours adds it on the way. */
+  key?: string | null | undefined;
   /** The service's address, with any path before `/api/v1`; default `http://127.0.0.1:4100`. */
   url?: string | undefined;
   /** For a call with all its attempts; default 60,000. */
   timeoutMs?: number;
-  /** For the head of one attempt's answer; default 15,000. */
+  /** For the head of one attempt's answer; default 10,000. */
   attemptTimeoutMs?: number;
   retry?: Partial<RetryLimits>;
   fetch?: typeof fetch;
@@ -28,8 +28,6 @@ export interface Call extends CallOptions {
   /** JSON. */
   body?: string;
   idempotencyKey?: string;
-  /** On Node: waits between attempts do not keep the process alive. */
-  isIdle?: boolean;
 }
 
 /**
@@ -40,30 +38,56 @@ export interface Call extends CallOptions {
  */
 export type Transport = (call: Call) => Promise<unknown>;
 
+/** What is read of a `Response`. */
+export type Answer = Pick<Response, "ok" | "status" | "statusText" | "text"> & {
+  headers: Pick<Headers, "get">;
+};
+export type Send = (url: string, init: SendInit) => Promise<Answer>;
+export interface SendInit {
+  method: string;
+  headers: Headers;
+  body?: string;
+  signal: AbortSignal;
+}
+
+const defaultUrl = "http://127.0.0.1:4100";
 const defaultTimeoutMs = 60_000;
-const defaultAttemptTimeoutMs = 15_000;
+export const defaultAttemptTimeoutMs = 10_000;
 
-export function createTransport(options: ConnectionOptions): Transport {
-  const base = (options.url ?? "http://127.0.0.1:4100").replace(/\/+$/, "");
-  // A malformed address or key throws here instead of looking like a network fault.
+export interface Connection {
+  readonly base: string;
+  /** One attempt, which does not reject. */
+  attempt(call: Call, limits: AttemptLimits, send?: Send): Promise<Outcome>;
+}
+
+/** @throws TypeError if the address or the key is malformed */
+export function createConnection(options: ConnectionOptions): Connection {
+  const base = (options.url ?? defaultUrl).replace(/\/+$/, "");
   new URL(base);
-  const authorization = new Headers(options.key === undefined ? {} : { Authorization: `Bearer ${options.key}` });
+  const authorization = new Headers(options.key ? { Authorization: `Bearer ${options.key}` } : {});
   // The browser's `fetch` throws as a method of another object.
-  const send: typeof fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
+  const own: Send = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
+  return {
+    base,
+    attempt(call, limits, send = own) {
+      const url = `${base}/api/v1${call.path}${call.query && call.query.size > 0 ? `?${call.query}` : ""}`;
+      const headers = new Headers(authorization);
+      if (call.body !== undefined) headers.set("Content-Type", "application/json");
+      if (call.idempotencyKey !== undefined) headers.set("Idempotency-Key", call.idempotencyKey);
+      const init = { method: call.method, headers, ...(call.body !== undefined && { body: call.body }) };
+      return attemptOnce(send, url, init, limits);
+    },
+  };
+}
+
+export function createTransport(options: ConnectionOptions, connection = createConnection(options)): Transport {
   const limits = resolveRetryLimits(options.retry);
-
   return async (call) => {
-    const url = `${base}/api/v1${call.path}${call.query && call.query.size > 0 ? `?${call.query}` : ""}`;
-    const headers = new Headers(authorization);
-    if (call.body !== undefined) headers.set("Content-Type", "application/json");
-    if (call.idempotencyKey !== undefined) headers.set("Idempotency-Key", call.idempotencyKey);
-    const init = { method: call.method, headers, ...(call.body !== undefined && { body: call.body }) };
     const endsAt = performance.now() + (call.timeoutMs ?? options.timeoutMs ?? defaultTimeoutMs);
-
     for (let attempt = 1; ; attempt++) {
       call.signal?.throwIfAborted();
       const timeLeftMs = endsAt - performance.now();
-      const outcome = await attemptOnce(send, url, init, {
+      const outcome = await connection.attempt(call, {
         attempt,
         signal: call.signal,
         timeLeftMs,
@@ -71,17 +95,20 @@ export function createTransport(options: ConnectionOptions): Transport {
       });
       if ("body" in outcome) return outcome.body;
       call.signal?.throwIfAborted();
-      const { error } = outcome;
-      const delayMs = isWorthRetrying(error)
-        ? retryDelayMs(limits, attempt, error instanceof WaymarkApiError ? error.retryAfterMs : null)
-        : null;
-      if (delayMs === null || performance.now() + delayMs >= endsAt) throw error;
-      await sleep(delayMs, call.signal, call.isIdle);
+      const delayMs = delayAfter(outcome.error, limits, attempt);
+      if (delayMs === null || performance.now() + delayMs >= endsAt) throw outcome.error;
+      await sleep(delayMs, call.signal);
     }
   };
 }
 
-function isWorthRetrying(error: WaymarkApiError | WaymarkConnectionError): boolean {
+/** The wait before the next attempt; null where none can help. */
+export function delayAfter(error: Failure, limits: RetryLimits, attempt: number): number | null {
+  if (!isWorthRetrying(error)) return null;
+  return retryDelayMs(limits, attempt, error instanceof WaymarkApiError ? error.retryAfterMs : null);
+}
+
+function isWorthRetrying(error: Failure): boolean {
   if (error instanceof WaymarkConnectionError) return true;
   // Refusals by the plan have this field; they last until an upgrade or the next month.
   if (typeof error.body === "object" && error.body !== null && "upgrade_url" in error.body) return false;
@@ -90,29 +117,37 @@ function isWorthRetrying(error: WaymarkApiError | WaymarkConnectionError): boole
 
 interface AttemptLimits {
   attempt: number;
-  signal: AbortSignal | undefined;
+  signal?: AbortSignal | undefined;
   timeLeftMs: number;
   headTimeoutMs: number;
+  /** On Node: the attempt's clock does not keep the process alive. */
+  isIdle?: boolean;
 }
 
-type Outcome = { body: unknown } | { error: WaymarkApiError | WaymarkConnectionError };
+export type Failure = WaymarkApiError | WaymarkConnectionError;
+type Outcome = { body: unknown } | { error: Failure };
 
 async function attemptOnce(
-  send: typeof fetch,
+  send: Send,
   url: string,
-  init: RequestInit,
+  init: Omit<SendInit, "signal">,
   limits: AttemptLimits,
 ): Promise<Outcome> {
   const stop = new AbortController();
   const onAbort = () => stop.abort();
   limits.signal?.addEventListener("abort", onAbort);
-  let timer = setTimeout(onAbort, limits.headTimeoutMs);
   const startedAt = performance.now();
+  const abortAfter = (ms: number) => {
+    const timer = setTimeout(onAbort, ms);
+    if (limits.isIdle && typeof timer === "object") timer.unref();
+    return timer;
+  };
+  let timer = abortAfter(limits.headTimeoutMs);
   try {
     const response = await send(url, { ...init, signal: stop.signal });
     clearTimeout(timer);
     // A large body may take the rest of the call's time.
-    timer = setTimeout(onAbort, limits.timeLeftMs - (performance.now() - startedAt));
+    timer = abortAfter(limits.timeLeftMs - (performance.now() - startedAt));
     const text = await response.text();
     if (!response.ok) return { error: toApiError(response, text, limits.attempt) };
     return { body: JSON.parse(text) };
@@ -126,7 +161,7 @@ async function attemptOnce(
   }
 }
 
-function toApiError(response: Response, text: string, attempts: number): WaymarkApiError {
+function toApiError(response: Answer, text: string, attempts: number): WaymarkApiError {
   const body = parseOrText(text);
   const said = typeof body === "object" && body !== null ? (body as { error?: unknown; fields?: unknown }) : {};
   return new WaymarkApiError({
@@ -165,11 +200,8 @@ function messageOf(value: unknown): string {
   return typeof message === "string" ? message : "";
 }
 
-/**
- * @param isIdle on Node: the wait alone does not keep the process alive
- * @throws the signal's reason when it aborts
- */
-export function sleep(ms: number, signal?: AbortSignal, isIdle = false): Promise<void> {
+/** @throws the signal's reason when it aborts */
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
     const onAbort = () => {
@@ -180,7 +212,6 @@ export function sleep(ms: number, signal?: AbortSignal, isIdle = false): Promise
       signal?.removeEventListener("abort", onAbort);
       resolve();
     }, ms);
-    if (isIdle && typeof timer === "object") timer.unref();
     signal?.addEventListener("abort", onAbort, { once: true });
   });
 }

@@ -1,31 +1,39 @@
 import { type ApiClient, createApiClientOn } from "./api-client.js";
-import type { NewTrace, TraceLabels, TraceStatus } from "./api-types.js";
-import { toJsonText, toName, toText } from "./json-text.js";
+import type { TraceLabels, TraceStatus } from "./api-types.js";
+import { connect, createWarn, labelNames, toSnakeCase, toStatus, withEnvironment } from "./checks.js";
+import { createClock, createContext } from "./context.js";
 import { toLabels } from "./labels.js";
+import { type AnyFunction, type BeginCall, type ObserveOptions, observeWith, setNewest } from "./observe.js";
 import { createRecorder, type RecorderOptions, type RecorderStats } from "./recorder.js";
-import {
-  createClock,
-  createTraceContext,
-  createTracing,
-  type RunOptions,
-  type SpanHandle,
-  type SpanParent,
-} from "./span-handle.js";
-import { type SpanRecord, toObject } from "./span-record.js";
+import { createTracing, type RunOptions, type SpanHandle, type SpanParent, type Tracing } from "./span-handle.js";
+import { toObject } from "./span-record.js";
+import { toName, toText } from "./texts.js";
 import { type ConnectionOptions, createTransport } from "./transport.js";
+import { toObjectText } from "./values.js";
 
-export interface WaymarkOptions extends ConnectionOptions, RecorderOptions {}
+export interface WaymarkOptions extends ConnectionOptions, RecorderOptions {
+  /** The agent of functions that `observe` records outside a trace. */
+  agentId?: string | undefined;
+}
 
-export type TraceOptions = Pick<NewTrace, "agent_id" | "name" | "metadata"> & TraceLabels;
+/** Labels in the API's names or in camel case. */
+export interface Labels extends TraceLabels {
+  sessionId?: string | null | undefined;
+  userId?: string | null | undefined;
+}
+
+export type TraceOptions = Labels & {
+  name: string;
+  metadata?: Readonly<Record<string, unknown>> | null | undefined;
+} & ({ agent_id: string } | { agentId: string });
+
+export type EndStatus = Exclude<TraceStatus, "running">;
 
 export interface TraceHandle extends SpanParent {
   /** The service's id, or undefined if the trace could not be created. Never rejects. */
   readonly id: Promise<string | undefined>;
-  /**
-   * Ends the trace and sends the rest of it within `endTimeoutMs`. Never rejects.
-   * @returns whether all of it is stored; the rest is lost and reported to `onError`
-   */
-  end(status: Exclude<TraceStatus, "running">): Promise<boolean>;
+  /** Ends the trace, as `success` by default. Resolves at once: `flush` waits for the network. Only the first end counts. */
+  end(status?: EndStatus): Promise<void>;
 }
 
 export interface Waymark {
@@ -40,60 +48,75 @@ export interface Waymark {
     options: TraceOptions & RunOptions<T>,
     work: (span: SpanHandle, trace: TraceHandle) => T | PromiseLike<T>,
   ): Promise<T>;
+  /** The same function, whose calls are recorded: below the current span, else each as a trace. */
+  observe<F extends AnyFunction>(work: F, options?: ObserveOptions<Awaited<ReturnType<F>>>): F;
   /** Labels the traces that begin in a function, on Node also after its awaits; inner labels win. Browsers only call it. */
-  propagate<T>(labels: TraceLabels, work: () => T): T;
-  /** Sends the queue; resolves when all of it is stored or lost. Never rejects. */
-  flush(): Promise<void>;
+  propagate<T>(labels: Labels, work: () => T): T;
+  /**
+   * Sends the queue; resolves when all of it is stored or lost, or after `timeoutMs`, default 15,000. Never rejects.
+   * @returns whether all is stored and nothing was lost since the last flush
+   */
+  flush(timeoutMs?: number): Promise<boolean>;
   /** Stops recording and sends the queue within `shutdownTimeoutMs`. Never rejects. */
   shutdown(): Promise<void>;
   stats(): RecorderStats;
 }
 
-/** @throws TypeError if the address or the key is malformed */
-export function createWaymark(options: WaymarkOptions): Waymark {
-  const transport = createTransport(options);
-  const recorder = createRecorder(transport, options);
-  const context = createTraceContext<SpanRecord>();
-  const propagated = createTraceContext<TraceLabels>();
+const traceNames = ["agent_id", "name", "metadata", ...labelNames];
+const runNames = ["input", "output", "kind", "attributes", "model", "provider", "usage"];
 
-  function begin({ agent_id, name, metadata, ...own }: TraceOptions) {
+/** Never throws: with wrong options it warns once and records nothing. */
+export function createWaymark(given?: WaymarkOptions): Waymark {
+  const options = withEnvironment(given);
+  const warn = createWarn(options.onWarning);
+  const { connection, off } = connect(options);
+  if (off) warn("options", `nothing is recorded: ${off.message}`);
+  const recorder = createRecorder(connection, options, off);
+  const propagated = createContext<Record<string, unknown>>();
+
+  function begin(given: unknown): { trace: TraceHandle; tracing: Tracing; name: string } {
+    const { agent_id, name, metadata, ...own } = toSnakeCase(given, [...traceNames, ...runNames], warn, "startTrace");
+    if (!agent_id) warn("agent", "a trace needs an `agent_id`");
     const clock = createClock();
     const labels = toLabels({ ...propagated.current(), ...own });
-    const known = { agent_id: toText(agent_id), name: toName(name), status: "running", started_at: clock(), ...labels };
-    const queue = recorder.open(toObject(known, { metadata: metadata ? toJsonText(metadata) : undefined }));
+    const label = toName(name ?? "");
+    const known = { agent_id: toText(agent_id ?? "").slice(0, 255) || "(no name)", name: label };
+    const times = { status: "running", started_at: clock(), ...labels };
+    const text = toObject({ ...known, ...times }, { metadata: metadata ? toObjectText(metadata) : undefined });
+    const queue = recorder.open(label, text);
+    const tracing = createTracing({ traceName: label, recorder, clock, warn, queue });
     const trace: TraceHandle = {
-      ...createTracing({ recorder, context, clock, queue }),
+      span: tracing.span,
+      run: tracing.run,
       id: queue?.created ?? Promise.resolve(undefined),
       async end(status) {
-        if (!queue) return false;
-        queue.endTrace({ status, ended_at: clock() });
-        return recorder.settle(queue);
+        queue?.endTrace({ status: toStatus(status, warn), ended_at: clock() });
       },
     };
-    /** Without a caller that waits, requests may take their whole time. */
-    const endInBackground = (status: "success" | "error") => {
-      queue?.endTrace({ status, ended_at: clock() });
-      void queue?.drain();
-    };
-    return { trace, endInBackground };
+    return { trace, tracing, name: label };
   }
 
+  const beginCall: BeginCall = (agentId, name) => {
+    const { trace, tracing } = begin({ agent_id: agentId ?? options.agentId ?? name, name });
+    return { tracing, end: (isFailed) => void trace.end(isFailed ? "error" : "success") };
+  };
+  setNewest(beginCall);
   return {
-    api: createApiClientOn(transport),
+    api: createApiClientOn(off ? () => Promise.reject(off) : createTransport(options, connection)),
     startTrace: (options) => begin(options).trace,
     async trace(options, work) {
       for (let wait = recorder.backpressure(); wait; wait = recorder.backpressure()) await wait;
-      const { trace, endInBackground } = begin(options);
-      try {
-        const result = await trace.run(options.name, (span) => work(span, trace), options);
-        endInBackground("success");
-        return result;
-      } catch (error) {
-        endInBackground("error");
-        throw error;
-      }
+      const { trace, tracing, name } = begin(options);
+      return tracing.runNow(
+        name,
+        async (span) => work(span, trace),
+        options,
+        (error) => void trace.end(error ? "error" : "success"),
+      );
     },
-    propagate: (labels, work) => propagated.run({ ...propagated.current(), ...labels }, work),
+    observe: (work, options) => observeWith(() => beginCall, work, options),
+    propagate: (labels, work) =>
+      propagated.run({ ...propagated.current(), ...toSnakeCase(labels, labelNames, warn, "propagate") }, work),
     flush: recorder.flush,
     shutdown: recorder.shutdown,
     stats: recorder.stats,

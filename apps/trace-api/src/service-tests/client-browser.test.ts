@@ -73,13 +73,14 @@ describeWithChromium("the client in a browser", (executablePath) => {
     await page.goto(`http://127.0.0.1:${portOf(site)}/`);
     const result = await page.evaluate(`(async () => {
       const { createWaymark } = await import("/client/index.js");
-      const waymark = createWaymark({ url: location.origin + "/waymark" });
+      const waymark = createWaymark({ key: null, url: location.origin + "/waymark" });
       const trace = waymark.startTrace({ agent_id: "page", name: "In a browser" });
       const answer = await trace.run("outer", async (outer) => {
         await outer.run("fails", () => { throw new Error("no") }, { input: { a: "ä" } }).catch(() => {});
         return outer.run("inner", () => 42);
       });
-      const isStored = await trace.end("success");
+      await trace.end("success");
+      const isStored = await waymark.flush();
       const id = await trace.id;
       const read = await waymark.api.getTrace(id);
       const listed = await waymark.api.listTraces({ name: "browser" });
@@ -94,7 +95,7 @@ describeWithChromium("the client in a browser", (executablePath) => {
     const [outer] = body.spans;
     expect(body.spans).toMatchObject([
       { name: "outer", parent_span_id: null, output: 42 },
-      { name: "fails", parent_span_id: outer.id, status: "error", error: "no", input: { a: "ä" } },
+      { name: "fails", parent_span_id: outer.id, status: "error", error: "Error: no", input: { a: "ä" } },
       { name: "inner", parent_span_id: outer.id, output: 42 },
     ]);
   });

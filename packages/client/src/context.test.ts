@@ -1,5 +1,5 @@
 import { expect, it } from "@jest/globals";
-import { createClock } from "./span-handle.js";
+import { createClock } from "./context.js";
 
 it("tells UTC with microseconds, and never goes back", () => {
   const before = Date.now();
