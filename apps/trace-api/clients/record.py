@@ -36,9 +36,9 @@ def write():
             trace.span("span 9").end()
 
 
-@waymark.traced("task")
+@waymark.observe("task")
 async def task(number):
-    waymark.annotate(attributes={"gen_ai.usage.input_tokens": number})
+    waymark.current_span().set(attributes={"gen_ai.usage.input_tokens": number})
     await asyncio.sleep(0.001 * (number % 7))
     return number
 

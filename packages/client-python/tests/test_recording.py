@@ -1,4 +1,5 @@
 import asyncio
+import logging
 import threading
 import unittest
 
@@ -91,21 +92,21 @@ class RecordingTest(unittest.TestCase):
         self.assertEqual(self.stub.requests[-1][:2], ("PATCH", "/api/v1/traces/t0"))
 
     def test_functions_are_traced(self):
-        @waymark.traced
+        @waymark.observe
         def add(a, b=2):
             return a + b
 
         class Agent:
-            @self.client.traced("named", kind="agent", attributes={"k": "v"})
+            @self.client.observe("named", kind="agent", attributes={"k": "v"})
             def act(self, question):
                 return add(1) + add(2, b=3)
 
-            @self.client.traced
+            @self.client.observe
             @staticmethod
             def fixed():
                 return 1
 
-            @self.client.traced(capture=False)
+            @self.client.observe(capture=False)
             def secret(self, password):
                 return password
 
@@ -121,7 +122,7 @@ class RecordingTest(unittest.TestCase):
         self.assertEqual(add.__name__, "add")
 
     def test_a_traced_function_outside_a_trace_is_one(self):
-        @self.client.traced(agent_id="robot")
+        @self.client.observe(agent_id="robot")
         def task(n):
             if n < 0:
                 raise ValueError(n)
@@ -140,7 +141,7 @@ class RecordingTest(unittest.TestCase):
         self.assertEqual(sorted(owners), ["loose", "task", "task", "task"])
 
     def test_generators_are_traced_while_they_run(self):
-        @self.client.traced
+        @self.client.observe
         def words(count):
             for index in range(count):
                 with waymark.current_span().span(f"word {index}"):
@@ -165,14 +166,14 @@ class RecordingTest(unittest.TestCase):
         self.assertEqual({span["status"] for span in self.stub.spans.values()}, {"ok"})
 
     def test_tasks_have_their_own_parents(self):
-        @waymark.traced
+        @waymark.observe
         async def step(name):
             await asyncio.sleep(0.002)
             with waymark.current_span().span(f"below {name}"):
                 await asyncio.sleep(0)
             return name
 
-        @waymark.traced
+        @waymark.observe
         async def stream():
             for index in range(3):
                 await step(f"s{index}")
@@ -217,13 +218,51 @@ class RecordingTest(unittest.TestCase):
         parents = {self.stub.spans[span["parent"]]["name"] for span in self.stub.named("inner")}
         self.assertEqual(len(parents), 1_600)
 
+    def test_a_returned_generator_ends_its_span_when_it_is_read(self):
+        @waymark.observe
+        def stream(n):
+            return (f"part {index}" for index in range(n))
+
+        with self.client.start_trace("a", "t"):
+            parts = stream(3)
+            self.assertEqual(next(parts), "part 0")
+            self.assertEqual(list(parts), ["part 1", "part 2"])
+            with self.assertRaises(KeyError):
+                stream(2).throw(KeyError("stop"))
+        self.flushed()
+        outputs = [(span.get("output"), span.get("error")) for span in self.stub.named("stream")]
+        self.assertIn((["part 0", "part 1", "part 2"], None), outputs)
+
+    def test_model_and_usage_are_options(self):
+        with self.client.start_trace("a", "t") as trace:
+            with trace.span("m", kind="model", model="asked", provider="openai") as span:
+                span.set(model="answered", usage={"input_tokens": 3, "cached_input_tokens": 1, "nonsense": 4})
+        names = ["gen_ai.request.model", "gen_ai.response.model", "gen_ai.provider.name"]
+        attributes = self.flushed()["m"]["attributes"]
+        self.assertEqual([attributes[name] for name in names], ["asked", "answered", "openai"])
+        self.assertEqual(len(attributes), 5)
+
+    def test_wrong_arguments_are_told_once_and_raise_nothing(self):
+        waymark._facts._said.clear()
+        with self.assertLogs("waymark", logging.WARNING) as logs:
+            for _ in range(2):
+                trace = self.client.start_trace()
+                trace.span("s", kind="llm").end(status="fine", nonsense=1)
+                trace.end("ok")
+        self.assertEqual(len(logs.output), 5)
+        self.client.flush()
+        self.assertEqual(self.stub.traces["t0"]["status"], "success")
+        with self.assertLogs("waymark", logging.WARNING) as logs:
+            waymark.Waymark("wmk_stats_x")
+        self.assertIn("the key is one of statistics", logs.output[0])
+
     def test_the_current_span_takes_values(self):
-        @waymark.traced
+        @waymark.observe
         def model():
-            waymark.annotate(attributes={"gen_ai.usage.input_tokens": 7}, output="own", error="slow", status="ok")
+            waymark.current_span().set(attributes={"gen_ai.usage.input_tokens": 7}, output="own", error="slow", status="ok")
             return "result"
 
-        waymark.annotate(output="nowhere")
+        self.assertIsNone(waymark.current_span())
         self.assertIsNone(waymark.current_span())
         with self.client.start_trace("a", "t"):
             self.assertIsNone(waymark.current_span())

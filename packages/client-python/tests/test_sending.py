@@ -187,12 +187,36 @@ class SendingTest(unittest.TestCase):
             self.assertTrue(client.flush())
         self.assertEqual(len(self.stub.spans), 3)
 
+    def test_a_failing_service_is_told_once_and_its_recovery(self):
+        down = threading.Event()
+        down.set()
+        client = self.start(lambda number, method, path: "drop" if down.is_set() else None)
+        with self.assertLogs("waymark", logging.WARNING) as logs:
+            for _ in range(5):
+                self.record(client)
+            self.assertFalse(client.flush(0.5))
+            down.clear()
+            self.assertTrue(client.flush())
+        self.assertEqual(len(logs.output), 2)
+        self.assertIn(f"no records arrive; they wait: {self.stub.url}: ", logs.output[0])
+        self.assertIn(f"records arrive again at {self.stub.url}", logs.output[1])
+        self.assertEqual((self.losses, client.stats()[2:]), ([], (5, 5, 0, 0)))
+
+    def test_a_loss_names_its_traces(self):
+        client = self.start(lambda number, method, path: (401, {}, {"error": "Invalid API key"}))
+        for name in "abcdefg":
+            client.start_trace("a", name).end()
+        client.flush()
+        self.assertEqual(sum(loss.traces for loss in self.losses), 7)
+        self.assertLessEqual(set(self.losses[0].names), set("abcdefg"))
+        self.assertLessEqual(len(self.losses[0].names), 5)
+
     def test_losses_reach_the_log(self):
         client = self.start(lambda number, method, path: (401, {}, {"error": "Invalid API key"}), on_error=None)
         with self.assertLogs("waymark", logging.WARNING) as logs:
             self.record(client, 2)
             client.flush()
-        self.assertIn("1 traces and 2 spans could not be recorded: 401 Invalid API key", logs.output[0])
+        self.assertIn(f'1 traces and 2 spans could not be recorded at {self.stub.url} ("t"): 401 Invalid API key', logs.output[0])
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ class ValuesTest(unittest.TestCase):
         self.assertEqual(json_of({"a": "ä"}), '{"a":"ä"}'.encode())
 
     def test_values_without_json_become_text(self):
-        self.assertEqual(read([float("nan"), float("inf"), -float("inf")]), ["nan", "inf", "-inf"])
+        self.assertEqual(read([float("nan"), float("inf"), -float("inf")]), ["NaN", "Infinity", "-Infinity"])
         self.assertEqual(read({"a": b"text", "b": b"\xff\x00"}), {"a": "text", "b": "base64:/wA="})
         when = datetime.datetime(2026, 1, 31, 12, tzinfo=datetime.timezone.utc)
         self.assertEqual(read([when, when.date(), when.time()]), [when.isoformat(), "2026-01-31", "12:00:00"])
@@ -65,10 +65,26 @@ class ValuesTest(unittest.TestCase):
         self.assertEqual(read([pathlib.PurePosixPath("/a"), Colour.RED]), ["/a", "red"])
         self.assertEqual(read(Order(7, datetime.date(2026, 1, 31))), {"id": 7, "made": "2026-01-31"})
         self.assertEqual(read([Model(), {1}]), [{"role": "user", "at": "2026-01-31"}, [1]])
-        self.assertEqual(read(ValueError("no")), "ValueError: no")
         self.assertEqual(read({(1, 2): 1, None: Hostile()}), {"(1, 2)": 1, "null": "[Hostile without a text]"})
         self.assertEqual(read(Hostile()), "[Hostile without a text]")
         self.assertRegex(read(object()), "^<object object")
+
+    def test_exceptions_keep_class_message_stack_and_causes(self):
+        def fail():
+            try:
+                raise KeyError("card")
+            except KeyError as cause:
+                raise ValueError("no refund") from cause
+
+        with self.assertRaises(ValueError) as caught:
+            fail()
+        error = caught.exception
+        told = read({"error": error})["error"]
+        self.assertEqual([told["name"], told["message"], told["cause"]["name"]], ["ValueError", "no refund", "KeyError"])
+        self.assertIn("in fail", told["stack"])
+        self.assertEqual(describe(error), "ValueError: no refund\nCaused by: KeyError: 'card'")
+        error.__cause__ = error
+        self.assertEqual(describe(error), "ValueError: no refund")
 
     def test_circles_and_depth_end(self):
         circle = {"name": "a"}
@@ -79,7 +95,7 @@ class ValuesTest(unittest.TestCase):
             deep = [deep]
         text = json_of(deep)
         self.assertLess(text.count(b"["), 110)
-        self.assertIn(b"too deep", text)
+        self.assertIn(b"[too deep]", text)
         wide = [{"a": [index]} for index in range(1_000)]
         self.assertEqual(read(wide), wide)
         self.assertEqual(read({"a": '[[[{"' * 100}), {"a": '[[[{"' * 100})
@@ -92,7 +108,11 @@ class ValuesTest(unittest.TestCase):
             data = json_of(value)
             self.assertLessEqual(len(data), MAX_VALUE_BYTES)
             json.loads(data)
-        self.assertIn("3000002 bytes", read("x" * 3_000_000))
+            if value != 10**4_000:
+                self.assertIn(b"[cut", data)
+        document = read({"question": "why?", "document": "z" * 2_000_000, "after": 1})
+        self.assertEqual(document["question"], "why?")
+        self.assertTrue(document["document"].endswith("z… [cut: 2000000 characters in all]"))
         self.assertLessEqual(len(json_of(Endless())), MAX_VALUE_BYTES)
         self.assertEqual(set(json.loads(json_object_of(["x"]))), {"value"})
 

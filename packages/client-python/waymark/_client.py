@@ -9,11 +9,12 @@ import weakref
 from collections.abc import Mapping
 from typing import Any, Callable, TypeVar, overload
 
+from ._facts import warn_once
 from ._process import clients, log
 from ._queue import Options, Stats, WaymarkLoss
 from ._records import Scope, Span, Trace, current, current_scope
 from ._sender import Sender
-from ._traced import decorate
+from ._observe import decorate
 from ._values import describe
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -32,11 +33,11 @@ class Waymark(Sender):
         max_queue_bytes: int = 67_108_864,
         when_full: str = "drop",
         timeout: float = 60.0,
-        attempt_timeout: float = 15.0,
+        attempt_timeout: float = 10.0,
         retry_delay: float = 0.1,
         max_retry_delay: float = 5.0,
         max_retry_after: float = 30.0,
-        exit_timeout: float = 10.0,
+        exit_timeout: float = 2.0,
         threads: int = 8,
         on_error: Callable[[WaymarkLoss], object] | None = None,
     ) -> None:
@@ -66,11 +67,13 @@ class Waymark(Sender):
         global _newest
         _newest = weakref.ref(self)
 
-    def start_trace(self, agent_id: str, name: str, metadata: Mapping[str, object] | None = None) -> Trace:
+    def start_trace(self, agent_id: str = "", name: str = "", metadata: Mapping[str, object] | None = None) -> Trace:
         """
-        Begins a trace. In this thread or task, `traced` functions record into it until it ends, unless in a `with` of
+        Begins a trace. In this thread or task, `observe` functions record into it until it ends, unless in a `with` of
         another one.
         """
+        if not agent_id:
+            warn_once("agent", "a trace needs an agent_id")
         trace = self._begin(agent_id, name, metadata)
         scope = current_scope()
         if scope is None or not scope.is_entered:
@@ -78,10 +81,10 @@ class Waymark(Sender):
         return trace
 
     @overload
-    def traced(self, function: Function) -> Function: ...
+    def observe(self, function: Function) -> Function: ...
 
     @overload
-    def traced(
+    def observe(
         self,
         function: str | None = None,
         *,
@@ -92,7 +95,7 @@ class Waymark(Sender):
         kind: str | None = None,
     ) -> Callable[[Function], Function]: ...
 
-    def traced(self, function: Any = None, **options: Any) -> Any:
+    def observe(self, function: Any = None, **options: Any) -> Any:
         """Records calls of a function as spans with arguments and result; outside a trace, each as its own trace."""
         return decorate(lambda: self, function, **options)
 
@@ -141,28 +144,15 @@ def current_span() -> Span | None:
     return scope.span if scope else None
 
 
-def annotate(
-    *,
-    output: object = None,
-    error: object = None,
-    status: str | None = None,
-    attributes: Mapping[str, object] | None = None,
-) -> None:
-    """Sets values of the current span, as `Span.set`; does nothing outside a span."""
-    span = current_span()
-    if span is not None:
-        span.set(output=output, error=error, status=status, attributes=attributes)
-
-
 _newest: weakref.ref[Waymark] | None = None
 
 
 @overload
-def traced(function: Function) -> Function: ...
+def observe(function: Function) -> Function: ...
 
 
 @overload
-def traced(
+def observe(
     function: str | None = None,
     *,
     name: str | None = None,
@@ -173,8 +163,8 @@ def traced(
 ) -> Callable[[Function], Function]: ...
 
 
-def traced(function: Any = None, **options: Any) -> Any:
-    """As `Waymark.traced`, with the client of the current trace, else the newest one."""
+def observe(function: Any = None, **options: Any) -> Any:
+    """As `Waymark.observe`, with the client of the current trace, else the newest one."""
     return decorate(_find_current, function, **options)
 
 
@@ -185,8 +175,12 @@ def _find_current() -> Waymark | None:
 
 
 def _find_misuse(api_key: str, base_url: str) -> str:
-    if not api_key or not api_key.isascii() or not api_key.isprintable():
-        return "the API key is missing or malformed"
+    if not api_key:
+        return "no key: set WAYMARK_TRACE_KEY or the argument api_key"
+    if api_key.startswith("wmk_stats_"):
+        return "the key is one of statistics; traces need one that begins with wmk_trace_"
+    if not api_key.isascii() or not api_key.isprintable():
+        return "the API key is malformed"
     try:
         url = urllib.parse.urlsplit(base_url)
         is_address = url.scheme in ("http", "https") and bool(url.hostname) and (url.port or 1) > 0

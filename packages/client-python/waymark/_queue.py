@@ -23,6 +23,9 @@ from ._records import (
 )
 
 _Method = Callable[..., None]
+MAX_LOSS_NAMES, MAX_LOSS_REASONS = 5, 20
+# Losses of one time are told together, at most each minute while they go on; so are failures.
+LONGEST_REPORT_WAIT = 60.0
 
 
 def harmless(method: _Method) -> _Method:
@@ -39,11 +42,14 @@ def harmless(method: _Method) -> _Method:
 
 
 class WaymarkLoss(Exception):
-    """Tells how many records could not be stored, and why."""
+    """Tells how many records could not be stored, of which traces (five names at most), and why."""
 
-    def __init__(self, traces: int, spans: int, reason: str) -> None:
-        super().__init__(f"{traces} traces and {spans} spans could not be recorded: {reason}")
-        self.traces, self.spans, self.reason = traces, spans, reason
+    def __init__(self, traces: int, spans: int, reason: str, names: list[str], address: str) -> None:
+        listed = ", ".join(f'"{name[:60]}"' for name in names[:MAX_LOSS_NAMES])
+        more = " and others" if len(names) > MAX_LOSS_NAMES else ""
+        at = "" if address in reason else f" at {address}"
+        super().__init__(f"{traces} traces and {spans} spans could not be recorded{at} ({listed}{more}): {reason}")
+        self.traces, self.spans, self.reason, self.names = traces, spans, reason, names[:MAX_LOSS_NAMES]
 
 
 class Stats(NamedTuple):
@@ -101,7 +107,9 @@ class Queue:
         self._bytes = 0
         self._sent_traces = self._sent_spans = self._lost_traces = self._lost_spans = 0
         self._lost_before = 0
-        self._unreported: dict[str, list[int]] = {}
+        self._unreported: dict[str, tuple[list[int], list[str]]] = {}
+        self._report_wait, self._reported_at = 0.5, float("-inf")
+        self._failure, self._is_failure_told, self._quiet_until = "", False, float("-inf")
 
     # Recording
 
@@ -124,7 +132,7 @@ class Queue:
             is_admitted = self._admit(trace, spans=1)
             self._adopt(trace)
             if is_admitted and trace._reason:
-                self._lose(trace._reason, spans=1)
+                self._lose(trace, trace._reason, spans=1)
             if trace._reason or not is_admitted:
                 span._state = LOST
                 return
@@ -179,7 +187,7 @@ class Queue:
         reason = self._refusal or ("the client is closed" if self._is_closed else "the queue is full")
         if traces:
             trace._state, trace._reason = LOST, reason
-        self._lose(reason, traces, spans)
+        self._lose(trace, reason, traces, spans)
         return False
 
     def _is_on_a_loop(self) -> bool:
@@ -205,22 +213,32 @@ class Queue:
         self._bytes += size
         return self._last_ticket
 
-    def _lose(self, reason: str, traces: int = 0, spans: int = 0) -> None:
+    def _lose(self, trace: Trace, reason: str, traces: int = 0, spans: int = 0) -> None:
         self._lost_traces += traces
         self._lost_spans += spans
+        if self._refusal:
+            return
         if not self._unreported:
-            self._push(time.monotonic() + self._options.flush_interval, None)
-        if reason not in self._unreported and len(self._unreported) >= 20:
+            now = time.monotonic()
+            if now - self._reported_at > 2 * self._report_wait:
+                self._report_wait = 0.5
+            self._push(now + self._report_wait, None)
+        if reason not in self._unreported and len(self._unreported) >= MAX_LOSS_REASONS:
             reason = "other reasons"
-        counts = self._unreported.setdefault(reason, [0, 0])
+        counts, names = self._unreported.setdefault(reason, ([0, 0], []))
         counts[0] += traces
         counts[1] += spans
+        if trace._name not in names and len(names) <= MAX_LOSS_NAMES:
+            names.append(trace._name)
 
     def _report(self) -> None:
         with self._lock:
             unreported, self._unreported = self._unreported, {}
-        for reason, (traces, spans) in unreported.items():
-            loss = WaymarkLoss(traces, spans, reason)
+            if unreported:
+                self._reported_at = time.monotonic()
+                self._report_wait = min(LONGEST_REPORT_WAIT, 2 * self._report_wait)
+        for reason, ((traces, spans), names) in unreported.items():
+            loss = WaymarkLoss(traces, spans, reason, names, self._options.base_url)
             try:
                 if self._options.on_error is None:
                     log.warning("%s", loss)
@@ -228,6 +246,23 @@ class Queue:
                     self._options.on_error(loss)
             except Exception:
                 log.debug("on_error failed", exc_info=True)
+
+    def _on_attempt(self, failure: str) -> None:
+        """Warns of the first failed attempt, and of the first good one after it."""
+        address, now = self._options.base_url, time.monotonic()
+        with self._lock:
+            self._failure = failure
+            is_news = bool(failure) and not self._is_failure_told and now >= self._quiet_until
+            is_good_news = not failure and self._is_failure_told
+            if is_news:
+                self._is_failure_told, self._quiet_until = True, now + LONGEST_REPORT_WAIT
+            elif is_good_news:
+                self._is_failure_told = False
+        if is_news:
+            at = "" if address in failure else f" at {address}"
+            log.warning("no records arrive%s; they wait: %s", at, failure)
+        elif is_good_news:
+            log.warning("records arrive again at %s", address)
 
     # Sending
 

@@ -9,11 +9,11 @@ from collections import deque
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
+from ._facts import attributes_of, kind_of, status_of_span, status_of_trace, warn_once
 from ._labels import propagated_body
-from ._process import log
-from ._values import describe, json_object_of, json_of, members_of, text_of
+from ._values import describe, json_object_of, json_of, members_of, stack_of, text_of
 
 if TYPE_CHECKING:
     from ._queue import Queue
@@ -26,9 +26,8 @@ MAX_BATCH_SPANS, MAX_BATCH_BYTES = 1_000, 1_048_576
 # The Python objects of a queued record, roughly.
 FRAME_BYTES = 600
 
-KINDS = ("model", "agent", "tool", "retrieval", "evaluation", "chain", "other")
-
 NEW, SENDING, STORED, LOST = range(4)
+SETTABLE = ("output", "error", "status", "attributes", "model", "provider", "usage")
 
 
 class Scope(NamedTuple):
@@ -118,15 +117,15 @@ class Span(Context):
         self._head = b'{"name":' + label + b',"started_at":"' + trace._now() + b'"'
         if value is not None:
             self._head += b',"input":' + json_of(value)
-        # The service would refuse the span for another text.
-        if kind in KINDS:
-            self._head += b',"kind":' + json_of(kind)
+        known = kind_of(kind)
+        if known:
+            self._head += b',"kind":' + json_of(known)
         self._tail: bytes | None = None
         self._attributes: dict[str, bytes] = {}
         self._output: bytes | None = None
         self._error: str | None = None
         self._status: str | None = None
-        self.set(attributes=attributes)
+        self._add_attributes(attributes or {})
         self._size = FRAME_BYTES + len(self._head) + sum(map(len, self._attributes.values()))
 
     @property
@@ -139,11 +138,15 @@ class Span(Context):
         name: str,
         *,
         input: object = None,
-        attributes: Mapping[str, object] | None = None,
         kind: str | None = None,
+        attributes: Mapping[str, object] | None = None,
+        model: str | None = None,
+        provider: str | None = None,
+        usage: Mapping[str, float] | None = None,
     ) -> Span:
         """Opens a span below this one, also from another thread."""
-        return self._trace._open(name, self, input, attributes, kind)
+        facts = attributes_of(attributes, model, provider, usage, "gen_ai.request.model")
+        return self._trace._open(name, self, input, facts, kind)
 
     def set(
         self,
@@ -152,6 +155,9 @@ class Span(Context):
         error: object = None,
         status: str | None = None,
         attributes: Mapping[str, object] | None = None,
+        model: str | None = None,
+        provider: str | None = None,
+        usage: Mapping[str, float] | None = None,
     ) -> Span:
         """Keeps values for the end of the span. An error makes the status `error`."""
         if self._tail is not None:
@@ -160,27 +166,20 @@ class Span(Context):
             self._output = json_of(output)
         if error is not None:
             self._error = describe(error)
-        if status in ("ok", "error"):
-            self._status = status
-        try:
-            for key, value in dict(attributes or {}).items():
-                self._add_attribute(text_of(key, MAX_NAME), json_of(value))
-        except Exception as problem:
-            log.debug("attributes are no mapping: %s", describe(problem))
+        if isinstance(error, BaseException):
+            self._add_attributes({"exception.type": type(error).__name__, "exception.stacktrace": stack_of(error)})
+        self._status = status_of_span(status) or self._status
+        self._add_attributes(attributes_of(attributes, model, provider, usage, "gen_ai.response.model"))
         return self
 
-    def end(
-        self,
-        *,
-        output: object = None,
-        error: object = None,
-        status: str | None = None,
-        attributes: Mapping[str, object] | None = None,
-    ) -> None:
-        """Ends the span. Only the first end counts."""
+    def end(self, **values: Any) -> None:
+        """Ends the span, with what `set` takes. Only the first end counts."""
         if self._tail is not None:
             return
-        self.set(output=output, error=error, status=status, attributes=attributes)
+        for name in [name for name in values if name not in SETTABLE]:
+            warn_once(f"end {name}", f"the end of a span has no {name}; there are {', '.join(SETTABLE)}")
+            del values[name]
+        self.set(**values)
         outcome = self._status or ("ok" if self._error is None else "error")
         tail = b',"status":"' + outcome.encode() + b'","ended_at":"' + self._trace._now() + b'"'
         if self._output is not None:
@@ -189,6 +188,10 @@ class Span(Context):
         if self._error is not None:
             tail += b',"error":' + json_of(self._error)
         self._trace._queue._end_span(self, tail)
+
+    def _add_attributes(self, attributes: Mapping[str, object]) -> None:
+        for key, value in attributes.items():
+            self._add_attribute(text_of(key, MAX_NAME), json_of(value))
 
     def __enter__(self) -> Span:
         self._enter()
@@ -222,7 +225,7 @@ class Trace(Context):
     """One task of an agent. Use it in `with`, or end it yourself."""
 
     __slots__ = (
-        "_queue", "_owner", "_epoch", "_started", "_origin", "_key", "_body", "_state", "_id", "_reason", "_has_ended",
+        "_queue", "_name", "_owner", "_epoch", "_started", "_origin", "_key", "_body", "_state", "_id", "_reason", "_has_ended",
         "_size", "_tickets", "_waiting", "_waiting_bytes", "_parts", "_closing", "_end", "_in_flight", "_is_batching",
         "_due", "__weakref__",
     )  # fmt: skip
@@ -232,6 +235,7 @@ class Trace(Context):
         self._queue, self._owner, self._epoch = queue, queue._epoch, queue._epoch
         self._started, self._origin = time.time(), time.perf_counter()
         agent, label = text_of(agent_id, MAX_AGENT_ID) or "(no name)", text_of(name, MAX_NAME) or "(no name)"
+        self._name = label
         body = b'{"agent_id":' + json_of(agent) + b',"name":' + json_of(label)
         body += b',"status":"running","started_at":"' + self._now() + b'"'
         body += propagated_body()
@@ -264,19 +268,23 @@ class Trace(Context):
         name: str,
         *,
         input: object = None,
-        attributes: Mapping[str, object] | None = None,
         kind: str | None = None,
+        attributes: Mapping[str, object] | None = None,
+        model: str | None = None,
+        provider: str | None = None,
+        usage: Mapping[str, float] | None = None,
     ) -> Span:
         """Opens a span, below the current span of this trace if there is one."""
         scope = current.get()
-        return self._open(name, scope.span if scope and scope.trace is self else None, input, attributes, kind)
+        facts = attributes_of(attributes, model, provider, usage, "gen_ai.request.model")
+        return self._open(name, scope.span if scope and scope.trace is self else None, input, facts, kind)
 
     def end(self, status: str = "success") -> None:
         """Ends the trace with `success`, `error` or `timeout`. Only the first end counts."""
         if self._has_ended:
             return
         self._has_ended = True
-        known = status if status in ("success", "error", "timeout") else "error"
+        known = status_of_trace(status)
         self._queue._end_trace(self, b'{"status":"' + known.encode() + b'","ended_at":"' + self._now() + b'"}')
 
     def __enter__(self) -> Trace:

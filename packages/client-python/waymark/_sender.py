@@ -117,10 +117,10 @@ class Sender(Queue):
         elif kind == "end":
             trace._end = None
             if self._give(trace._tickets.get(kind, 0), FRAME_BYTES) and failure:
-                self._lose(reason, traces=1)
+                self._lose(trace, reason, traces=1)
         elif kind == "close":
             if self._give(spans[0]._ticket, spans[0]._size) and failure:
-                self._lose(reason, spans=1)
+                self._lose(trace, reason, spans=1)
         elif failure is None:
             for span, span_id in zip(spans, answer):
                 self._settle_span(span, str(span_id))
@@ -137,7 +137,7 @@ class Sender(Queue):
             self._sent_traces += 1
             return
         trace._state = LOST
-        self._lose(reason, traces=1)
+        self._lose(trace, reason, traces=1)
         self._give(trace._tickets.get("end", 0), FRAME_BYTES)
         trace._end = None
         self._lose_rest(trace, reason)
@@ -158,7 +158,7 @@ class Sender(Queue):
                 span._state, span._head = LOST, b""
                 lost += 1
         if lost:
-            self._lose(reason, spans=lost)
+            self._lose(spans[0]._trace, reason, spans=lost)
 
     def _settle_span(self, span: Span, span_id: str) -> None:
         if span._ticket not in self._pending:
@@ -185,11 +185,14 @@ class Sender(Queue):
             try:
                 if left <= 0:
                     raise Failure("it was not sent in time", -1)
-                return connection.send(method, path, body, key, min(left, self._options.attempt_timeout))
+                answer = connection.send(method, path, body, key, min(left, self._options.attempt_timeout))
+                self._on_attempt("")
+                return answer
             except Failure as failure:
                 again_at = time.monotonic() + max(wait * random.uniform(0.5, 1.0), failure.retry_after)
                 if not failure.is_passing or failure.retry_after > self._options.max_retry_after:
                     raise
+                self._on_attempt(str(failure))
                 self._pause(again_at, started + self._options.timeout, failure)
             wait = min(self._options.max_retry_delay, 2 * wait)
 
@@ -244,17 +247,20 @@ class Sender(Queue):
     def _finish(self, timeout: float) -> bool:
         """Sends the rest, or gives it up after the timeout."""
         with self._lock:
-            self._deadline = time.monotonic() + timeout
+            self._deadline = time.monotonic() + 0.85 * timeout
             self._hurry.notify_all()
         # Requests fail at the deadline by themselves; a moment more, so that their reasons are reported.
-        is_done = self._drain(timeout + 0.3)
+        is_done = self._drain(timeout)
         with self._lock:
             traces = {id(trace) for trace, span, _ in self._pending.values() if span is None}
-            spans = sum(span is not None for _, span, _ in self._pending.values())
-            if self._pending:
-                self._lose(_TOO_LATE, len(traces), spans)
+            reason = _TOO_LATE + (f"; the last attempt failed: {self._failure}" if self._failure else "")
             for trace, span, _ in self._pending.values():
-                trace._state, trace._reason = LOST, _TOO_LATE
+                if span is not None:
+                    self._lose(trace, reason, spans=1)
+                elif id(trace) in traces:
+                    traces.discard(id(trace))
+                    self._lose(trace, reason, traces=1)
+                trace._state, trace._reason = LOST, reason
                 if span is not None and span._id is None:
                     span._state = LOST
             self._pending.clear()

@@ -89,7 +89,7 @@ describeWithProgram("python3", "the Python SDK and a service in trouble", (pytho
     const proxy = await openFaultyProxy(service.port, (count) => (count % 3 === 0 ? "drop-answer" : "pass"));
     opened.push(proxy.close);
     const [traces, spans] = [amount(200, 2_000), amount(3_000, 30_000)];
-    expect(await record(proxy.url, traces, spans)).toBe("");
+    expect(await record(proxy.url, traces, spans)).not.toContain("could not be recorded");
     expect(proxy.counts.dropped).toBe(Math.floor(proxy.counts.requests / 3));
     await expectExactly(traces, spans);
   });
@@ -111,7 +111,7 @@ describeWithProgram("python3", "the Python SDK and a service in trouble", (pytho
       await service.end("SIGKILL");
       service = await startService({ databaseUrl: database.url, env: { TRACE_API_PORT: String(port) } });
     }
-    expect(await recorded).toBe("");
+    expect(await recorded).not.toContain("could not be recorded");
     await expectExactly(traces, 1_000);
   });
 });

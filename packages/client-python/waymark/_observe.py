@@ -55,7 +55,7 @@ def decorate(
 
 
 class Call:
-    """A call of a traced function: its span, and its trace if it began one."""
+    """A call of an observed function: its span, and its trace if it began one."""
 
     def __init__(self, recipe: Recipe, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._recipe = recipe
@@ -125,7 +125,7 @@ class Collected:
 
 def wrap(recipe: Recipe, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
-    def call_traced(*args: Any, **kwargs: Any) -> Any:
+    def call_observed(*args: Any, **kwargs: Any) -> Any:
         call = Call(recipe, args, kwargs)
         try:
             with call:
@@ -133,15 +133,17 @@ def wrap(recipe: Recipe, function: Callable[..., Any]) -> Callable[..., Any]:
         except BaseException as error:
             call.end(error=error)
             raise
+        if inspect.isgenerator(result):
+            return drive(call, result, recipe.capture)
         call.end(result)
         return result
 
-    return call_traced
+    return call_observed
 
 
 def wrap_coroutine(recipe: Recipe, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
-    async def call_traced(*args: Any, **kwargs: Any) -> Any:
+    async def call_observed(*args: Any, **kwargs: Any) -> Any:
         call = Call(recipe, args, kwargs)
         try:
             with call:
@@ -152,43 +154,48 @@ def wrap_coroutine(recipe: Recipe, function: Callable[..., Any]) -> Callable[...
         call.end(result)
         return result
 
-    return call_traced
+    return call_observed
 
 
 def wrap_generator(recipe: Recipe, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
-    def iterate_traced(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+    def iterate_observed(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
         generator = function(*args, **kwargs)
-        call, collected = Call(recipe, args, kwargs), Collected()
-        step: Callable[[], Any] = functools.partial(next, generator)
-        try:
-            while True:
-                with call:
-                    value = step()
-                if recipe.capture:
-                    collected.add(value)
-                try:
-                    sent = yield value
-                    step = functools.partial(generator.send, sent)
-                except GeneratorExit:
-                    with call:
-                        generator.close()
-                    raise
-                except BaseException as error:
-                    step = functools.partial(generator.throw, error)
-        except StopIteration as stop:
-            call.end(collected.all())
-            return stop.value
-        except BaseException as error:
-            call.end(collected.all(), error)
-            raise
+        return (yield from drive(Call(recipe, args, kwargs), generator, recipe.capture))
 
-    return iterate_traced
+    return iterate_observed
+
+
+def drive(call: Call, generator: Any, capture: bool) -> Generator[Any, Any, Any]:
+    """Passes a generator on; its span ends with it."""
+    collected = Collected()
+    step: Callable[[], Any] = functools.partial(next, generator)
+    try:
+        while True:
+            with call:
+                value = step()
+            if capture:
+                collected.add(value)
+            try:
+                sent = yield value
+                step = functools.partial(generator.send, sent)
+            except GeneratorExit:
+                with call:
+                    generator.close()
+                raise
+            except BaseException as error:
+                step = functools.partial(generator.throw, error)
+    except StopIteration as stop:
+        call.end(collected.all())
+        return stop.value
+    except BaseException as error:
+        call.end(collected.all(), error)
+        raise
 
 
 def wrap_async_generator(recipe: Recipe, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
-    async def iterate_traced(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+    async def iterate_observed(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
         generator = function(*args, **kwargs)
         call, collected = Call(recipe, args, kwargs), Collected()
         step: Callable[[], Any] = generator.__anext__
@@ -213,4 +220,4 @@ def wrap_async_generator(recipe: Recipe, function: Callable[..., Any]) -> Callab
             call.end(collected.all(), error)
             raise
 
-    return iterate_traced
+    return iterate_observed
