@@ -28,6 +28,7 @@ import { linkRoutes } from "./session/link.route.js";
 import { meRoutes } from "./session/me.route.js";
 import { signInRoutes } from "./session/sign-in.route.js";
 import { requireSession } from "./session/viewer.js";
+import { sessionRoutes } from "./sessions/sessions.route.js";
 import { siteRoutes } from "./sites/sites.route.js";
 import { statisticsRoutes } from "./statistics/statistics.route.js";
 import { traceRoutes } from "./trace/trace.route.js";
@@ -59,6 +60,7 @@ function routesOf(deps: AppDeps): Route[] {
     ...oneTraceRoutes(deps),
     ...traceRoutes(deps),
     ...alertRoutes(deps),
+    ...sessionRoutes(deps),
     ...failureRoutes(deps),
     ...costRoutes(deps),
     ...channelRoutes(deps),

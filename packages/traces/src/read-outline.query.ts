@@ -6,13 +6,13 @@ import type { ListedTrace } from "./list-traces.query.js";
 import { kindOfJson } from "./otlp/kind.js";
 import { type ContentName, contentNames } from "./span-fields.js";
 import type { SpanKind } from "./statuses.js";
-import { listedNames, listedSql } from "./trace-fields.js";
+import { type Labels, labelNames, listedNames, listedSql } from "./trace-fields.js";
 
 const outlinePageSpans = 5_000;
 const maxErrorText = 200;
 const maxAttributeBytes = 4_096;
 
-export interface OutlineTrace extends Omit<ListedTrace, "duration_ms"> {
+export interface OutlineTrace extends Omit<ListedTrace, "duration_ms">, Labels {
   /** On the first page only, as `errors` and `first_failed`, the failing span that the failure mail names. */
   spans?: number;
   errors?: number;
@@ -76,7 +76,7 @@ const nextSql = `CASE WHEN (
   SELECT id FROM span WHERE account_id = $1 AND trace_id = $2 AND id > page.last ORDER BY id LIMIT 1
 ) IS NOT NULL THEN page.last END`;
 
-const traceMembers = `'id', t.id, ${listedNames.map((name) => `'${name}', ${listedSql(name)}`).join(", ")}`;
+const traceMembers = `'id', t.id, ${labelNames.map((name) => `'${name}', t.${name}`).join(", ")}, ${listedNames.map((name) => `'${name}', ${listedSql(name)}`).join(", ")}`;
 
 /** A row for each member of the answer: the driver copies a large row several times while it arrives. */
 const membersSql = (trace: string) => `(VALUES

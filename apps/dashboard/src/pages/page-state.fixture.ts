@@ -40,3 +40,9 @@ export interface PageState {
   /** In sight once the state is there. */
   shows(page: Page): Locator;
 }
+
+export const heading = (name: string | RegExp) => (page: Page) => page.getByRole("heading", { name }).first();
+export const table = (name: string) => (page: Page) => page.getByRole("table", { name, exact: true });
+export const button = (name: string) => (page: Page) => page.getByRole("button", { name, exact: true });
+export const dialog = (page: Page) => page.getByRole("dialog");
+export const click = (name: string) => (page: Page) => button(name)(page).first().click();

@@ -5,7 +5,8 @@ import type { SignedIn, TestDashboard } from "../dashboard.fixture.js";
 import { makeSite } from "../statistics/statistics.fixture.js";
 import { addTrace, type NewSpan } from "../trace/trace.fixture.js";
 import { insertTrace } from "../traces/traces.fixture.js";
-import type { Ids, PageState, Viewers } from "./page-state.fixture.js";
+import { conversationPages, insertLabelled } from "./conversation-states.fixture.js";
+import { button, click, dialog, heading, type Ids, type PageState, table, type Viewers } from "./page-state.fixture.js";
 
 const spans: readonly NewSpan[] = [
   { name: "model call: gpt-4o", from: 0, to: 2_000, output: '[{"role":"assistant","content":"I will book."}]' },
@@ -28,27 +29,6 @@ function visits(now: number) {
       country: ["NL", "DE", "US"][n % 3],
       user_agent: userAgent,
     };
-  });
-}
-
-/** Two conversations, one with texts of the largest size and of several scripts. */
-async function insertLabelled(pool: TestDashboard["pool"], accountId: string): Promise<void> {
-  const long = {
-    session: "s".repeat(200),
-    user: "ü".repeat(200),
-    environment: "e".repeat(200),
-    release: "r".repeat(200),
-  };
-  const tags = Array.from({ length: 20 }, (_, n) => `tag-${n}`);
-  const chat = { session: "chat-7", user: "u-42", environment: "production", release: "2.1.0" };
-  await insertTrace(pool, accountId, { ...long, tags, ago: 60_000, input: "返金をお願いします。".repeat(500) });
-  await insertTrace(pool, accountId, { ...chat, ago: 70_000, input: "أعد المال من فضلك", output: "تم." });
-  await insertTrace(pool, accountId, {
-    ...chat,
-    ago: 69_000,
-    status: "error",
-    error: "refused",
-    input: "Are you sure?",
   });
 }
 
@@ -119,12 +99,6 @@ export async function makeViewers(dashboard: TestDashboard, operatorEmail: strin
   const ids = await fillAccount(dashboard, owner);
   return { viewers: { owner, member, newcomer, limited, operator } satisfies Viewers, ids };
 }
-
-const heading = (name: string | RegExp) => (page: Page) => page.getByRole("heading", { name }).first();
-const table = (name: string) => (page: Page) => page.getByRole("table", { name, exact: true });
-const button = (name: string) => (page: Page) => page.getByRole("button", { name, exact: true });
-const dialog = (page: Page) => page.getByRole("dialog");
-const click = (name: string) => (page: Page) => button(name)(page).first().click();
 
 async function openDelete(page: Page) {
   await page.getByRole("main").getByRole("button", { name: "More" }).click();
@@ -390,6 +364,7 @@ export function pageStates(ids: Ids): Readonly<Record<string, readonly PageState
     ...tracePages(ids),
     ...agentPages(ids),
     ...insightPages,
+    ...conversationPages,
     ...sitePages(ids),
     ...siteSettingsPages(ids),
     ...accountPages,

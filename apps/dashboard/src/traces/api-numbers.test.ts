@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import { randomRuns } from "@waymark/testing";
 import fc from "fast-check";
 import type { AgentList } from "../agents/agents.route.js";
-import { useDashboard } from "../dashboard.fixture.js";
+import { type SignedIn, useDashboard } from "../dashboard.fixture.js";
 import { useTraceApi } from "./trace-api.fixture.js";
 import type { TraceList, TraceRow } from "./traces.route.js";
 
@@ -101,6 +101,23 @@ const queries = [
   "from=2026-06-10T00:00:00Z&to=2026-06-25T00:00:00Z",
 ];
 
+/** Compares conversations and users, by pages of two, and each conversation. */
+async function expectSums(viewer: SignedIn, client: Client): Promise<void> {
+  for (const list of ["sessions", "users"]) {
+    for (let cursor: string | null = ""; cursor !== null; ) {
+      const path: string = `/${list}?limit=2${cursor && `&cursor=${cursor}`}`;
+      const answer = (await client.get(`/api/v1${path}`).expect(200)).body;
+      expect((await viewer.get(path).expect(200)).body).toEqual(answer);
+      for (const { id } of list === "sessions" ? answer.sessions : []) {
+        const one = `/sessions/${encodeURIComponent(id)}`;
+        const conversation = (await client.get(`/api/v1${one}`).expect(200)).body;
+        expect((await viewer.get(one).expect(200)).body).toMatchObject(conversation);
+      }
+      cursor = answer.next_cursor;
+    }
+  }
+}
+
 describe("the numbers of the trace API", () => {
   it("are those of the list, its pages, the agents and the usage", async () => {
     await fc.assert(
@@ -117,6 +134,7 @@ describe("the numbers of the trace API", () => {
             cursor = answer.next_cursor;
           }
         }
+        await expectSums(viewer, client);
         const list: AgentList = (await viewer.get("/agents").expect(200)).body;
         const range = `from=${list.from}T00:00:00Z&to=${list.to}T00:00:00Z`;
         const { agents } = (await client.get(`/api/v1/agents?${range}`).expect(200)).body;

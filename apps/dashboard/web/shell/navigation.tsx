@@ -23,6 +23,8 @@ function entriesOf(siteId: string | undefined, unsentMails: number): Readonly<Re
     Agents: [
       { label: "Traces", icon: "traces", page: "/traces" },
       { label: "Agents", icon: "agents", page: "/agents" },
+      { label: "Conversations", icon: "conversations", page: "/conversations" },
+      { label: "Users", icon: "users", page: "/users" },
       { label: "Failures", icon: "failures", page: "/failures" },
       { label: "Costs", icon: "costs", page: "/costs" },
       { label: "Alerts", icon: "alerts", page: "/alerts", count: unsentMails },

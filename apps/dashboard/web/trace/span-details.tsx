@@ -1,10 +1,10 @@
 import type { ContentName, SpanContents } from "@waymark/traces";
-import type { ComponentChildren, Ref } from "preact";
+import type { Ref } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { useQuery } from "../data/query.js";
 import { Button } from "../ui/button.js";
 import { formatDuration } from "../ui/format.js";
-import { ErrorNote, Skeleton } from "../ui/page.js";
+import { ErrorNote, Figure, Skeleton } from "../ui/page.js";
 import { Tabs } from "../ui/tabs.js";
 import { ContentView, CutNote } from "./content-view.js";
 import { KindIcon } from "./icons.js";
@@ -88,15 +88,6 @@ function SpanFigures({ node, extent, isRunning }: Pick<DetailsProps, "node" | "e
       </dl>
       {notes.length > 0 && <p class="note">Odd: {notes.join("; ")}.</p>}
     </>
-  );
-}
-
-export function Figure({ label, value, tone }: { label: string; value: ComponentChildren; tone?: "error" }) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd class={tone && `is-${tone}`}>{value}</dd>
-    </div>
   );
 }
 

@@ -2,8 +2,10 @@ import { describe, expect, it } from "@jest/globals";
 import type { OutlinePage } from "@waymark/traces";
 import { addPage, extentOf, type Span } from "./spans.js";
 
+const noLabels = { session_id: null, user_id: null, environment: null, release: null, tags: [] };
+
 const page = (more: Partial<OutlinePage> = {}): OutlinePage => ({
-  trace: { id: "t", agent_id: "a", name: "n", status: "running", started_at: "", ended_at: null },
+  trace: { id: "t", agent_id: "a", name: "n", status: "running", started_at: "", ended_at: null, ...noLabels },
   ...{
     at: "",
     next: null,

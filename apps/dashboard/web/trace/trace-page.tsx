@@ -1,11 +1,12 @@
 import { plans } from "@waymark/plan";
 import { useLocation, useRoute } from "preact-iso";
 import { useMe } from "../data/query.js";
-import { ErrorNote, Page, Skeleton, StatusDot } from "../ui/page.js";
+import { ErrorNote, Figure, Page, Skeleton, StatusDot } from "../ui/page.js";
 import "./trace.css";
 import type { OutlineTrace } from "@waymark/traces";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { api } from "../data/api.js";
+import { queryOf } from "../data/paths.js";
 import { Moment } from "../ui/ago.js";
 import { announce } from "../ui/announce.js";
 import { ButtonLink } from "../ui/button.js";
@@ -13,6 +14,7 @@ import { CopyButton } from "../ui/copy-button.js";
 import { Confirm, Dialog } from "../ui/dialog.js";
 import { TextField } from "../ui/form.js";
 import { formatCount, formatDuration, formatShare } from "../ui/format.js";
+import { type LabelName, labelFilters } from "../ui/labels.js";
 import { Menu, MenuItem } from "../ui/menu.js";
 import { useKeys } from "../ui/use-keys.js";
 import { useNarrow } from "../ui/use-size.js";
@@ -21,7 +23,7 @@ import { takeKey } from "./keys.js";
 import { kindNames, kinds } from "./kinds.js";
 import { memo } from "./memo.js";
 import { Overview } from "./overview.js";
-import { Figure, SpanDetails } from "./span-details.js";
+import { SpanDetails } from "./span-details.js";
 import { SpanTree } from "./span-tree.js";
 import { ownTimeByKind, type Stretch } from "./timeline.js";
 import type { Tree } from "./tree.js";
@@ -187,9 +189,35 @@ const TraceFigures = memo(({ trace, tree, extent }: { trace: OutlineTrace; tree:
         <Figure label="Errors" value={formatCount(errors)} {...(errors > 0 ? { tone: "error" as const } : {})} />
       </dl>
       {tree.nodes.length > 0 && <OwnTime tree={tree} extent={extent} />}
+      <LabelLinks of={trace} />
     </div>
   );
 });
+
+/** The trace's labels, each a link to what has it too. */
+function LabelLinks({ of: { session_id: session, user_id: user, environment, release, tags } }: { of: OutlineTrace }) {
+  const tracesWith = (label: LabelName, text: string) => `/dashboard/traces${queryOf({ [label]: text })}`;
+  const links: [label: LabelName, text: string | null, href?: string][] = [
+    ["session", session, session === null ? "" : `/dashboard/conversations/${encodeURIComponent(session)}`],
+    ["user", user],
+    ["environment", environment],
+    ["release", release],
+    ...tags.map((tag): [LabelName, string] => ["tag", tag]),
+  ];
+  const given = links.filter(([, text]) => text !== null);
+  if (given.length === 0) return null;
+  return (
+    <ul class="row label-links" aria-label="Labels">
+      {given.map(([label, text, href]) => (
+        <li key={`${label} ${text}`}>
+          <a class="cut" title={text ?? ""} href={href ?? tracesWith(label, text ?? "")}>
+            <span class="soft">{labelFilters[label].label}</span> <bdi>{text}</bdi>
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}
 
 function OwnTime({ tree, extent }: { tree: Tree; extent: Stretch }) {
   const times = useMemo(() => ownTimeByKind(tree, extent.to), [tree, extent]);

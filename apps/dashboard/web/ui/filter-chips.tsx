@@ -1,3 +1,4 @@
+import "./filter-chips.css";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { announce } from "./announce.js";
 import { Button } from "./button.js";

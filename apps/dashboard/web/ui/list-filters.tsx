@@ -2,6 +2,8 @@ import { useLocation } from "preact-iso";
 import type { AgentNames } from "../../src/traces/traces.route.js";
 import { queryOf } from "../data/paths.js";
 import { hasAnswer, useQuery } from "../data/query.js";
+import { LabelChips, LabelSelect } from "./label-filters.js";
+import { type LabelName, type Labels, labelQuery, readLabels } from "./labels.js";
 import { Segmented } from "./segmented.js";
 
 export function AgentSelect({ agent, onAgent }: { agent: string; onAgent(agent: string): void }) {
@@ -26,25 +28,34 @@ const dayMs = 86_400_000;
 /** The days that a page is of unless its address says otherwise; the server takes the same without `from`. */
 const defaultDays = "30";
 
-/** The page's days up to the present one, UTC, and its agent, from its address: `filters` change them, `query` asks for them. */
-export function useRecentDays(choices: readonly string[]) {
+/**
+ * The page's days up to the present one, UTC, its agent and its labels of some names, from its address: `filters` change them,
+ * `query` asks for them.
+ */
+export function useRecentDays(choices: readonly string[], names: readonly LabelName[] = []) {
   const { query, path, route } = useLocation();
   const days = choices.find((choice) => choice === query["days"]) ?? defaultDays;
   const { agent = "" } = query;
-  const linkTo = (part: { days?: string; agent?: string }) => {
+  const labels = readLabels((name) => (names.includes(name) ? query[name] : undefined));
+  const linkTo = ({ labels: own = labels, ...part }: { days?: string; agent?: string; labels?: Labels }) => {
     const next = { days, agent, ...part };
-    return path + queryOf({ ...next, days: next.days === defaultDays ? "" : next.days });
+    return path + queryOf({ ...next, days: next.days === defaultDays ? "" : next.days, ...own });
   };
   const change = (part: Parameters<typeof linkTo>[0]) => route(linkTo(part), true);
   const labelled = choices.map((value) => ({ value, label: value === "1" ? "Today" : `${value} days` }));
+  const onLabels = (next: Labels) => change({ labels: next });
   const filters = (
-    <div class="row filters">
-      <Segmented label="Range" value={days} choices={labelled} onValue={(next) => change({ days: next })} />
-      <AgentSelect agent={agent} onAgent={(next) => change({ agent: next })} />
-    </div>
+    <>
+      <div class="row filters">
+        <Segmented label="Range" value={days} choices={labelled} onValue={(next) => change({ days: next })} />
+        <AgentSelect agent={agent} onAgent={(next) => change({ agent: next })} />
+        {names.length > 0 && <LabelSelect names={names} labels={labels} onLabels={onLabels} />}
+      </div>
+      <LabelChips labels={labels} onLabels={onLabels} />
+    </>
   );
   const from = days === defaultDays ? "" : firstOf(Number(days));
-  return { agent, linkTo, filters, query: queryOf({ from, agent_id: agent }) };
+  return { agent, linkTo, filters, query: queryOf({ from, agent_id: agent, ...labelQuery(labels) }) };
 }
 
 function firstOf(days: number): string {

@@ -92,6 +92,16 @@ export function StatusDot({ state, children }: { state: State; children?: Compon
   return <span class={`status is-${state}`}>{children ?? words[state]}</span>;
 }
 
+/** A fact in a `<dl>`. */
+export function Figure({ label, value, tone }: { label: string; value: ComponentChildren; tone?: "error" }) {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd class={tone && `is-${tone}`}>{value}</dd>
+    </div>
+  );
+}
+
 /** How much of a limit is used, as a bar. */
 export function Meter({ current, limit }: { current: number; limit: number }) {
   const share = Math.min(1, current / limit);
