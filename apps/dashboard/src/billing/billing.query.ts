@@ -1,6 +1,7 @@
 import { isLiveKeySql } from "@waymark/accounts";
 import { uuidV7Floor } from "@waymark/database";
 import { type PlanId, plans } from "@waymark/plan";
+import type { KeepMode } from "@waymark/traces";
 import type pg from "pg";
 
 type Db = Pick<pg.ClientBase, "query">;
@@ -9,11 +10,12 @@ export interface BillingRow {
   id: string;
   email: string;
   plan: PlanId;
+  keep: KeepMode;
   customerId: string | null;
   subscriptionId: string | null;
 }
 
-const columns = 'id, email, plan, stripe_customer_id AS "customerId", stripe_subscription_id AS "subscriptionId"';
+const columns = 'id, email, plan, keep, stripe_customer_id AS "customerId", stripe_subscription_id AS "subscriptionId"';
 
 /** A probe of `account_pkey`. */
 const byAccountSql = `SELECT ${columns} FROM account WHERE id = $1`;

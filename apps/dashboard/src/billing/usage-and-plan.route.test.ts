@@ -42,6 +42,27 @@ describe("GET /usage", () => {
   });
 });
 
+describe("PUT /keep", () => {
+  it("sets what an owner's account keeps, and records it once", async () => {
+    const accountId = await test.makeAccount();
+    const owner = await test.signIn(accountId);
+    expect((await owner.get("/usage").expect(200)).body.keep).toBe("all");
+    for (let times = 0; times < 2; times++)
+      await owner.put("/keep", { keep: "agents" }).expect(200, { keep: "agents" });
+    expect((await owner.get("/usage").expect(200)).body.keep).toBe("agents");
+    const { entries } = (await owner.get("/audit").expect(200)).body;
+    expect(entries).toEqual([expect.objectContaining({ action: "keep_changed", subject: "traces of agents" })]);
+    const other = await test.signIn(await test.makeAccount());
+    expect((await other.get("/usage").expect(200)).body.keep).toBe("all");
+  });
+
+  it("refuses members and other words", async () => {
+    const accountId = await test.makeAccount();
+    await (await test.signIn(accountId, "member")).put("/keep", { keep: "agents" }).expect(403);
+    await (await test.signIn(accountId)).put("/keep", { keep: "some" }).expect(400);
+  });
+});
+
 describe("PUT /plan", () => {
   it("sets the plan for an operator, and records it once", async () => {
     const viewer = await signInOperator(await test.makeAccount("free"));

@@ -25,6 +25,7 @@ const ownersBodies: Readonly<Record<string, object | undefined>> = {
   "PUT /alert-settings": { mode: "each" },
   "POST /alert-rules": { agentId: "a", abovePercent: 20, ofTraces: 20, withinSeconds: 900 },
   "DELETE /alert-rules/:rule_id": undefined,
+  "PUT /keep": { keep: "agents" },
   "POST /billing/checkout": {},
   "POST /billing/portal": {},
 };

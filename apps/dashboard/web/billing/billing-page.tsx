@@ -15,6 +15,7 @@ import { CopyField } from "../ui/copy-button.js";
 import { ConfirmButton, Dialog, DialogButton } from "../ui/dialog.js";
 import { formatBytes, formatCount, formatDay } from "../ui/format.js";
 import { ActionError, Banner, ErrorNote, Loaded, Meter, Page, Panel, Skeleton } from "../ui/page.js";
+import { Segmented } from "../ui/segmented.js";
 import { type Column, Table } from "../ui/table.js";
 import { formatMoney } from "./format-money.js";
 import { lossesOnFree } from "./losses-on-free.js";
@@ -41,6 +42,7 @@ export function BillingPage() {
       {usage.data && billing.data && me.data && (
         <>
           <UsagePanel usage={usage.data} />
+          <KeepPanel keep={usage.data.keep} isOwner={me.data.role === "owner"} />
           <Panel title="Plans" isFlush>
             <PlanTable current={billing.data.plan} />
           </Panel>
@@ -86,7 +88,7 @@ function StatisticsKeys({ isPro }: { isPro: boolean }) {
 }
 
 function UsagePanel({ usage }: { usage: Usage }) {
-  const { traces, bytes, agents, retention_days } = usage;
+  const { traces, dropped, bytes, agents, retention_days } = usage;
   return (
     <Panel title="This month">
       <dl class="meters">
@@ -99,12 +101,53 @@ function UsagePanel({ usage }: { usage: Usage }) {
         <Use name="Agents" current={agents.current} limit={agents.limit}>
           Agents stay from month to month
         </Use>
+        {dropped.traces > 0 && (
+          <div>
+            <dt>Dropped</dt>
+            <dd class="meter-value">{formatCount(dropped.traces)}</dd>
+            <dd class="hint">Traces without an agent; they do not count</dd>
+          </div>
+        )}
         <div>
           <dt>Retention</dt>
           <dd class="meter-value">{retention_days} days</dd>
           <dd class="hint">Older traces are deleted</dd>
         </div>
       </dl>
+    </Panel>
+  );
+}
+
+const keepModes = [
+  { value: "all", label: "All traces" },
+  { value: "agents", label: "Traces of agents" },
+] as const;
+
+/** Whether traces of web servers and the like stay. */
+function KeepPanel({ keep, isOwner }: { keep: Usage["keep"]; isOwner: boolean }) {
+  const change = useAction((next: Usage["keep"]) => api.put("/keep", { keep: next }), {
+    invalidates: ["/usage", "/audit"],
+    says: "Saved",
+  });
+  const [all, agents] = keepModes;
+  return (
+    <Panel title="Traces to keep">
+      <ActionError of={change} />
+      {isOwner ? (
+        <Segmented
+          label="Keep"
+          value={keep}
+          choices={keepModes}
+          onValue={(next) => next !== keep && change.run(next)}
+        />
+      ) : (
+        <p>{keep === "all" ? all.label : agents.label}. An owner may change it.</p>
+      )}
+      <p class="hint keep-hint">
+        “{agents.label}” drops a trace from OpenTelemetry that has no model, agent, tool, retrieval or evaluation span
+        and no labels, 5 minutes after its root span or an hour after its last one. It does not count; this page and the
+        trace API show how many were <code>dropped</code> in a month.
+      </p>
     </Panel>
   );
 }

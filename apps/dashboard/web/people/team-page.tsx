@@ -89,6 +89,7 @@ const sentences: Readonly<Record<AuditLine["action"], string>> = {
   person_removed: "Removed",
   role_changed: "Changed the role of",
   plan_changed: "Changed the plan:",
+  keep_changed: "Changed what is kept:",
   site_deleted: "Deleted the site",
   site_proven: "Proved the domain",
   site_lost: "Another account proved the domain",

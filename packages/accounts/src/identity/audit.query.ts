@@ -10,6 +10,7 @@ type AuditAction =
   | "person_removed"
   | "role_changed"
   | "plan_changed"
+  | "keep_changed"
   | "site_deleted"
   | "site_proven"
   | "site_lost"

@@ -121,6 +121,7 @@ export const routes: Readonly<Record<string, string>> = {
   "dashboard GET /dashboard/api/sites/{id}/funnels/{funnelId}": "works",
   "dashboard DELETE /dashboard/api/sites/{id}/funnels/{funnelId}": "works",
   "dashboard GET /dashboard/api/usage": "works",
+  "dashboard PUT /dashboard/api/keep": "works",
   "dashboard PUT /dashboard/api/plan": "works",
   "dashboard GET /dashboard/api/billing": "works",
   "dashboard GET /dashboard/api/billing/invoices": "needs Stripe's settings",
