@@ -3,8 +3,6 @@ import { closeSync, fstatSync, openSync, renameSync, writeSync } from "node:fs";
 /** Two files of this size keep the last 10 to 20 MiB of an app. */
 const maxLogBytes = 10 * 1_048_576;
 
-export type LogFile = ReturnType<typeof openLogFile>;
-
 /**
  * Opens a log for appending. A full log replaces `FILE.1`, and an empty one begins.
  * @param onFailure called for the first lost line, such as on a full disk; no later failure calls it or throws

@@ -8,6 +8,7 @@ describe("the options of start", () => {
       isHelpWanted: false,
       isCheckWanted: false,
       isDemoWanted: undefined,
+      areProcessesWanted: false,
       isWatchWanted: false,
       inspected: undefined,
     });
@@ -15,6 +16,7 @@ describe("the options of start", () => {
 
   it("come from arguments, also after pnpm's --", () => {
     expect(readOptions(["--", "--no-demo"])).toMatchObject({ isDemoWanted: false });
+    expect(readOptions(["--processes"])).toMatchObject({ areProcessesWanted: true });
     expect(readOptions(["--demo"])).toMatchObject({ isDemoWanted: true });
     const watched = { isWatchWanted: true, inspected: "collector" };
     expect(readOptions(["--inspect", "collector", "--watch"])).toMatchObject(watched);

@@ -6,12 +6,13 @@ export type StartOptions = ReturnType<typeof readOptions>;
 export const help = `Runs all of Waymark on this machine: Postgres, the trace API, the analytics API, the collector, the
 worker and the dashboard, with demo accounts and data. Ctrl-C stops all of it; the data is kept for the next time.
 
-usage: npx --yes pnpm@10.34.9 start|dev [--demo | --no-demo] [--inspect APP]
+usage: npx --yes pnpm@10.34.9 start|dev [--demo | --no-demo] [--processes] [--inspect APP]
 
 \`dev\` runs the apps from their sources, and restarts an app when its files or its packages change.
 
   --no-demo   make no demo accounts and data
   --demo      make them also in the database of DATABASE_URL (default: not there)
+  --processes run each app in a process of its own, and start it again when it ends
   --inspect   let a debugger attach to an app, such as trace-api, at 127.0.0.1:9229
   --running   only check whether it runs already: exit code 3 if so, else 0
   --help      show this
@@ -36,6 +37,7 @@ export function readOptions(args: string[]) {
     isHelpWanted,
     isCheckWanted,
     isDemoWanted: values.demo ? true : values["no-demo"] ? false : undefined,
+    areProcessesWanted: values.processes ?? false,
     isWatchWanted: values.watch ?? false,
     inspected: readAppName(values.inspect),
   };
@@ -53,7 +55,7 @@ function readArguments(args: string[]) {
   try {
     const flag = { type: "boolean" } as const;
     const inspect = { type: "string" } as const;
-    const options = { help: flag, running: flag, demo: flag, "no-demo": flag, watch: flag, inspect };
+    const options = { help: flag, running: flag, demo: flag, "no-demo": flag, watch: flag, processes: flag, inspect };
     return parseArgs({ args: given, options }).values;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

@@ -62,8 +62,8 @@ async function until(condition: () => boolean | Promise<boolean>, what: () => st
   throw new Error(`It did not come to pass within 200 s. ${what()}`);
 }
 
-async function start(env: NodeJS.ProcessEnv = {}, file = bin, launcher: string[] = []) {
-  const started = run(file, [], env, launcher);
+async function start(env: NodeJS.ProcessEnv = {}, file = bin, launcher: string[] = [], args: string[] = []) {
+  const started = run(file, args, env, launcher);
   await until(() => /Ctrl-C stops/.test(started.output()) || started.child.exitCode !== null, started.output);
   expect(started.output()).toMatch(/Ctrl-C stops/);
   const system = JSON.parse(await readFile(join(dataFolder, "local.json"), "utf8")) as LocalSystem;
@@ -320,6 +320,11 @@ describe("start, again and again on the same data", () => {
   });
 });
 
+/** Makes a process throw where nobody catches, on a signal. */
+const planted = {
+  NODE_OPTIONS: "--import=data:text/javascript,process.on('SIGUSR2',()=>{throw%20new%20Error('planted')})",
+};
+
 describe("a running system, which logs warnings alone", () => {
   let running: Awaited<ReturnType<typeof start>>;
   beforeAll(async () => {
@@ -356,11 +361,20 @@ describe("a running system, which logs warnings alone", () => {
     const { system, output } = running;
     await stop(running, "SIGKILL");
     await until(() => (system.apps ?? []).every((app) => !isRunning(app)), output);
-    running = await start();
+    running = await start(planted);
     expect(running.output()).toMatch(/Took over the Postgres/);
   });
 
-  it("starts a killed app and a killed Postgres again, while the others keep running", async () => {
+  it("ends with the cause of an error that nothing caught, and leaves nothing running", async () => {
+    expect(new Set(running.system.apps?.map(({ pid }) => pid))).toEqual(new Set([running.child.pid]));
+    expect(await stop(running, "SIGUSR2")).toBe(1);
+    expect(running.output()).toMatch(/An error that nothing caught ended Waymark.\nError: planted\n +at /);
+    expect(await readdir(dataFolder)).not.toContain("local.json");
+    expect(await readdir(join(dataFolder, "postgres", "data"))).not.toContain("postmaster.pid");
+  });
+
+  it("with processes starts a killed app and a killed Postgres again, while the others keep running", async () => {
+    running = await start({}, bin, [], ["--processes"]);
     const [traceUrl = "", analyticsUrl = ""] = running.system.urls ?? [];
     const apps = running.system.apps ?? [];
     process.kill(apps.find(({ name }) => name === "trace-api")?.pid ?? 0, "SIGKILL");

@@ -26,6 +26,13 @@ export async function runStart(node: NodeJS.Process): Promise<void> {
   node.on("SIGINT", () => stop(""));
   node.on("SIGTERM", () => stop(""));
   node.on("SIGHUP", () => stop("The terminal is gone."));
+  // The apps of this process stop in order first, then its end names the cause.
+  const crashed = new Promise<never>((_, reject) => {
+    node.on("uncaughtException", (error) => {
+      reject(new Error(`An error that nothing caught ended Waymark.\n${error.stack}`, { cause: error }));
+    });
+  });
+  crashed.catch(() => undefined);
   const launchers = launchersOf(node.pid);
   const check = setInterval(() => {
     if (stopping.signal.aborted || launchers.every(isRunning)) return;
@@ -35,7 +42,7 @@ export async function runStart(node: NodeJS.Process): Promise<void> {
     const options = readOptions(node.argv.slice(2));
     if (options.isHelpWanted) node.stdout.write(help);
     else if (options.isCheckWanted) node.exitCode = await reportRunning(node);
-    else await runLocalSystem({ options, env: node.env, say, signal: stopping.signal });
+    else await runLocalSystem({ options, env: node.env, say, signal: stopping.signal, crashed });
     if (stopping.signal.aborted) say("Stopped.");
   } catch (error) {
     node.exitCode = isAdvice(error) ? 2 : 1;

@@ -19,6 +19,7 @@ interface AppConfig {
   http?: { host: string; port: number };
   metrics: { port: number; isPortChosen: boolean };
   signUp?: "open" | "invited";
+  processes?: number;
 }
 
 export type StartSettings = Awaited<ReturnType<typeof readSettings>>;
@@ -59,6 +60,8 @@ export async function readSettings(env: NodeJS.ProcessEnv, load: LoadConfig) {
     ports: Object.fromEntries(ports) as Record<(typeof servedApps)[number], number>,
     /** Whether only this machine reaches the dashboard. */
     isDashboardLocal: /^(127\.|::1$|localhost$)/.test(configs.dashboard?.http?.host ?? ""),
+    /** Whether no app asks for several processes of its own. */
+    isOneProcessEnough: apps.every((app) => (configs[app]?.processes ?? 1) === 1),
     isSignUpOpen: configs.dashboard?.signUp !== "invited",
     databaseUrl: env["DATABASE_URL"] || undefined,
     redisUrl: env["REDIS_URL"] || undefined,

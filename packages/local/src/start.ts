@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { CommandError, dataFolderOf, explainError, prepareDatabase } from "@waymark/cli";
 import { type RolePasswords, roleUrl } from "@waymark/database";
 import { describeSystem, findEntry } from "./announce.js";
+import { loadRuns, runInProcess } from "./app-in-process.js";
 import { type AppProcess, startApp } from "./app-process.js";
 import { askApp } from "./ask-app.js";
 import { type Claim, claimDataFolder } from "./claim.js";
@@ -38,6 +39,8 @@ export interface StartDeps {
   env: NodeJS.ProcessEnv;
   say(text: string): void;
   signal: AbortSignal;
+  /** Rejects with an error that nothing caught. */
+  crashed: Promise<never>;
 }
 
 interface System extends StartDeps {
@@ -64,7 +67,7 @@ export async function runLocalSystem(deps: StartDeps): Promise<void> {
     for (const app of servedApps) settings.ports[app] ||= await anyFreePort();
     const isDemoWanted = options.isDemoWanted ?? settings.databaseUrl === undefined;
     const running = await startAll({ ...deps, settings, dataFolder, claim, undo, isDemoWanted });
-    const failure = await Promise.race([...running.map((app) => app.ended), aborted(signal)]);
+    const failure = await Promise.race([...running.map((app) => app.ended), aborted(signal), deps.crashed]);
     if (failure) throw new Error(failure);
   } catch (error) {
     // After a stop, errors are its effect.
@@ -96,7 +99,7 @@ async function startAll(system: System): Promise<AppProcess[]> {
   const failure = Promise.race(running.map((app) => app.ended)).then((how) => {
     throw new Error(how);
   });
-  await Promise.race([welcome(system, databaseUrl, running), failure, aborted(signal)]);
+  await Promise.race([welcome(system, databaseUrl, running), failure, aborted(signal), system.crashed]);
   return running;
 }
 
@@ -174,6 +177,12 @@ async function openApps(
       logFile: logFileOf(name),
       say,
     });
+  if (!isWatchWanted && inspected === undefined && !options.areProcessesWanted && settings.isOneProcessEnough) {
+    const runs = await loadRuns(root);
+    return apps.map((name) =>
+      runInProcess({ name, run: runs[name], env: { ...appEnv, ...databaseOf(name) }, logFile: logFileOf(name), say }),
+    );
+  }
   if (!isWatchWanted) {
     const pause = (ms: number, signal: AbortSignal) => wait(ms, undefined, { signal }).catch(() => undefined);
     return apps.map((name) =>

@@ -20,5 +20,5 @@ export { createLogger } from "./logger.js";
 export { createAccepted, createRegistry } from "./metrics.js";
 export { openDatabase } from "./open-database.js";
 export { observeReadiness, openOperationsServer, type ReadinessChecks, readiness } from "./operations-server.js";
-export { type Running, runProcess } from "./run-process.js";
+export { type ProcessLike, type Running, runProcess } from "./run-process.js";
 export { type FurtherServer, startHttpService } from "./start-http-service.js";

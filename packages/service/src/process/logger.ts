@@ -5,7 +5,7 @@ export interface LoggerOptions {
   /** One of pino's levels or `silent`. Any other text counts as `info`: the log opens before the configuration is checked. */
   level: string | undefined;
   process?: number | undefined;
-  destination?: DestinationStream;
+  destination?: DestinationStream | undefined;
 }
 
 export function createLogger(options: LoggerOptions): Logger {

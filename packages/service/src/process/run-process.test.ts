@@ -12,6 +12,7 @@ function makeProcess() {
   let said = "";
   const end = new Promise<number>((resolve) => {
     Object.assign(emitter, {
+      env: {},
       connected: true,
       exit: (code: number) => {
         exited.code ??= code;

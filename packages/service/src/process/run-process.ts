@@ -1,4 +1,4 @@
-import type { Logger } from "pino";
+import type { DestinationStream, Logger } from "pino";
 import { placeIn } from "./cluster/messages.js";
 import { ConfigError, findDeletedSettings } from "./env.js";
 import { ListenError } from "./listen.js";
@@ -43,9 +43,17 @@ export class StartFailure extends Error {
   }
 }
 
-/** The parts of Node's `process` in use here; `main.ts` passes it. */
-export type ProcessLike = Pick<NodeJS.Process, "on" | "exit" | "stderr"> &
-  Partial<Pick<NodeJS.Process, "connected" | "env" | "send">>;
+/** The parts of Node's `process` in use here. `main.ts` passes it; where apps share a process, each has one of its own. */
+export interface ProcessLike {
+  readonly env: NodeJS.ProcessEnv;
+  readonly stderr: { write(text: string): unknown };
+  readonly connected?: boolean;
+  /** Where the log goes in place of standard output. */
+  readonly log?: DestinationStream;
+  on(event: string, listener: (...args: never[]) => void): unknown;
+  exit(code: number): void;
+  send?(message: object): unknown;
+}
 
 /** After a signal, how long an orderly stop may take before the process ends anyway. */
 const stopTimeoutMs = 25_000;
@@ -81,16 +89,16 @@ export async function runProcess(node: ProcessLike, log: Logger, start: () => Pr
     node.on("disconnect", () => {
       if (!stopping) void stop("parent gone", 0);
     });
-    node.on("message", (message) => {
+    node.on("message", (message: unknown) => {
       if (isStop(message) && !stopping) void stop("asked by the primary", 0);
     });
   }
-  node.on("uncaughtException", (error) => {
+  node.on("uncaughtException", (error: Error) => {
     log.fatal({ err: error }, "uncaught exception");
     void stop("uncaught exception", 1);
   });
-  const settings = findDeletedSettings(node.env ?? {});
-  if (settings.length > 0 && !placeIn(node.env ?? {})) log.warn({ settings }, "these settings have no effect any more");
+  const settings = findDeletedSettings(node.env);
+  if (settings.length > 0 && !placeIn(node.env)) log.warn({ settings }, "these settings have no effect any more");
   try {
     running = await start();
     watchEventLoop(log, (since) => running?.inHand?.(since) ?? []);

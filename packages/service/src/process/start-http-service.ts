@@ -70,11 +70,12 @@ const drainTimeoutMs = 10_000;
  * them and keeps the operations server.
  */
 export async function startHttpService<Config extends HttpServiceConfig>(
-  node: ProcessLike & { env: NodeJS.ProcessEnv },
+  node: ProcessLike,
   options: HttpServiceOptions<Config>,
 ): Promise<void> {
   const place = placeIn(node.env);
-  const log = createLogger({ service: options.name, level: node.env["LOG_LEVEL"], process: place?.number });
+  const level = node.env["LOG_LEVEL"];
+  const log = createLogger({ service: options.name, level, process: place?.number, destination: node.log });
   const names = namesOf(options.name);
   await runProcess(node, log, async () => {
     const config = options.loadConfig(node.env);

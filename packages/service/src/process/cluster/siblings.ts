@@ -116,14 +116,14 @@ export function joinPrimary(node: ProcessLike, { number, of }: Place) {
   const { siblings, receive } = createSiblings((told) => send({ kind: "tell", told }));
   // Otherwise Node ends this process at once when the primary is gone; `runProcess` stops in order.
   if (cluster.worker) cluster.worker.exitedAfterDisconnect = true;
-  node.on("message", (message) => receive(message as ToMember));
+  node.on("message", (message: unknown) => receive(message as ToMember));
   return {
     siblings,
     /** This process's part of an amount for all, at least 1. */
     partOf: (amount: number) => Math.max(1, Math.floor(amount / of) + (number <= amount % of ? 1 : 0)),
     /** Tells the primary that this process takes requests, and answers for the operations server. */
     serve(answers: Readonly<Record<Question, () => Promise<unknown>>>, port: number) {
-      node.on("message", (received) => {
+      node.on("message", (received: unknown) => {
         const message = received as ToMember;
         if (message.kind !== "ask") return;
         const { id, question } = message;

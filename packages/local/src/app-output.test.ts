@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { linkIn } from "./app-process.js";
+import { linkIn } from "./app-output.js";
 
 describe("the terminal's line for a mail", () => {
   it("has its link in one piece: a one-time link, or the trace of an alert", () => {
