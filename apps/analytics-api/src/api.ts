@@ -90,8 +90,8 @@ export function siteAnswers(
 const commonAnswers = {
   401: {
     description: "The key is missing, malformed, unknown, revoked or past its end",
-    schema: errorSchema(),
-    example: { error: "Invalid API key" },
+    schema: errorSchema({ hint: z.string(), docs: z.string() }),
+    example: { error: "Invalid API key", hint: 'Send the header "Authorization: Bearer wmk_stats_…"', docs: "/docs" },
     headers: ["WWW-Authenticate"],
   },
   403: {

@@ -81,7 +81,8 @@ describe("the statistics service", () => {
       for (const key of keys) {
         const ask = request(test.app).get("/api/v1/sites");
         if (key !== undefined) ask.set("Authorization", `Bearer ${key}`);
-        const answer = await ask.expect(401, { error: "Invalid API key" });
+        const answer = await ask.expect(401);
+        expect(answer.body).toEqual({ error: "Invalid API key", hint: expect.any(String), docs: "/docs" });
         expect(answer.headers["www-authenticate"]).toMatch(/^Bearer/);
         expect(answer.headers["ratelimit-limit"]).toBeUndefined();
       }

@@ -65,8 +65,8 @@ export function createApp(deps: AppDeps): Express {
   return createExpress(deps, (app) => {
     app.use(publicRoutes({ api, checks: deps.checks }));
     app.use(dashboardRoutes(deps.dashboardUrl));
-    app.post("/mcp", authenticate(deps.keys));
-    app.use(api.basePath, authenticate(deps.keys));
+    app.post("/mcp", authenticate("analytics", deps.keys));
+    app.use(api.basePath, authenticate("analytics", deps.keys));
     app.use(api.basePath, countRequest);
     app.use(api.basePath, requireStatisticsPlan);
     mountRoutes(app, routes, { basePath: api.basePath, readBytes: createBytesReader(maxBodyBytes) });

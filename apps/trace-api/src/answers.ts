@@ -92,9 +92,12 @@ function refusal(description: string, error: string, headers?: readonly string[]
   return { description, schema: errorSchema(), example: { error }, ...(headers && { headers }) };
 }
 
-const invalidKey = refusal("The key is missing, malformed, unknown or revoked", "Invalid API key", [
-  "WWW-Authenticate",
-]);
+const invalidKey: DocumentedAnswer = {
+  description: "The key is missing, malformed, unknown or revoked",
+  schema: errorSchema({ hint: z.string(), docs: z.string() }),
+  example: { error: "Invalid API key", hint: 'Send the header "Authorization: Bearer wmk_trace_…"', docs: "/docs" },
+  headers: ["WWW-Authenticate"],
+};
 
 function wrongScope(needed: KeyScope): DocumentedAnswer {
   const scopes = sufficientScopes(needed).map((scope) => `\`${scope}\``);

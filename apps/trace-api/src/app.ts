@@ -92,7 +92,8 @@ export function createApp(deps: AppDeps): Express {
   const traceReader = createTraceReader({ pool: deps.pool, createGroupCommit, largeAnswers });
   const guarding = { refusals, traceReader, guardIdempotency, capacity, knownAgents };
   const routeDeps = { ...deps, ...guarding, createGroupCommit, clearFailure, countAccepted, priceUsage };
-  const guards = [authenticate(deps.keys), admit({ ...deps, ratePerSecond: deps.rateLimitPerSecond, refusals })];
+  const admission = admit({ ...deps, ratePerSecond: deps.rateLimitPerSecond, refusals });
+  const guards = [authenticate("trace", deps.keys), admission];
   const budget = createBodyBudget(deps.bodyLimitBytes, refusals);
   const writeDeps = { ...routeDeps, createTrace: createTraceCreator(routeDeps), addSpans: createSpanAdder(routeDeps) };
   const otlpDeps = { ...deps, ...createStores(writeDeps) };

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { createApiKey, hashApiKey, keyServices, slotOfKey } from "./api-key.js";
+import { createApiKey, hashApiKey, keyProblem, keyServices, slotOfKey } from "./api-key.js";
 
 /** The form of earlier releases, with its checksum. */
 const keyWithoutSlot = "wmk_trace_ExampleExampleExampleExampleExampleExampleE3n7wd6";
@@ -54,5 +54,22 @@ describe("slotOfKey", () => {
         for (const service of keyServices) expect(slotOfKey(service, text)).toBeUndefined();
       }),
     );
+  });
+});
+
+describe("keyProblem", () => {
+  const { key } = createApiKey("trace");
+  it.each([
+    [undefined, /Send the header "Authorization: Bearer wmk_trace_…"/],
+    [key, /must be "Bearer", a space and the key/],
+    [
+      `Bearer ${createApiKey("analytics").key}`,
+      /a key of the analytics API\. The trace API takes keys that begin with wmk_trace_/,
+    ],
+    ["Bearer sk-lf-1", /begin with wmk_trace_/],
+    [`Bearer ${key.slice(0, -1)}`, /cut off or mistyped/],
+    [`Bearer ${key}`, /not known here/],
+  ])("says what is wrong with %s", (header, problem) => {
+    expect(keyProblem("trace", header)).toMatch(problem);
   });
 });

@@ -46,6 +46,25 @@ export function slotOfKey(service: KeyService, text: string): string | undefined
     : undefined;
 }
 
+/** Says of a refused `Authorization` header what is wrong with it, in words that tell nobody whether a key exists. */
+export function keyProblem(service: KeyService, header: string | undefined): string {
+  const prefix = keyPrefixes[service];
+  if (header === undefined) return `Send the header "Authorization: Bearer ${prefix}…"`;
+  const key = bearerToken(header);
+  if (key === undefined)
+    return `The header Authorization must be "Bearer", a space and the key, which begins with ${prefix}`;
+  const other = keyServices.find((each) => each !== service && key.startsWith(keyPrefixes[each]));
+  if (other) return `This is a key of the ${other} API. The ${service} API takes keys that begin with ${prefix}`;
+  if (!key.startsWith(prefix)) return `Keys of the ${service} API begin with ${prefix}`;
+  if (slotOfKey(service, key) === undefined)
+    return "The key is cut off or mistyped: its last characters do not fit the rest";
+  return "The key is not known here: it was revoked, has ended, or belongs to another installation";
+}
+
+export function bearerToken(header: string | undefined): string | undefined {
+  return header === undefined ? undefined : /^Bearer +(\S+) *$/i.exec(header)?.[1];
+}
+
 /** The SHA-256 of a key, which is all that the database stores of it. */
 export function hashApiKey(key: string): Buffer {
   return hash("sha256", key, "buffer");

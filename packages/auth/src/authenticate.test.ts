@@ -10,7 +10,7 @@ function ask(method: string, move?: Principal["move"]): unknown {
   const response = { locals: {} } as Response;
   let passed = false;
   try {
-    authenticate({ find: () => principal })(request, response, () => {
+    authenticate("trace", { find: () => principal })(request, response, () => {
       passed = true;
     });
   } catch (error) {

@@ -1,5 +1,6 @@
 export { createAccessCache } from "./access-cache.js";
 export {
+  bearerToken,
   createApiKey,
   hashApiKey,
   type KeyScope,
@@ -7,14 +8,8 @@ export {
   keyScopes,
   keyServices,
 } from "./api-key.js";
-export {
-  authenticate,
-  bearerToken,
-  principalOf,
-  requireScope,
-  scopeProblem,
-  sufficientScopes,
-} from "./authenticate.js";
+export { authenticate } from "./authenticate.js";
 export type { Principal } from "./find-key.query.js";
 export { createKeyDirectory, type KeyDirectory } from "./key-directory.js";
+export { principalOf, requireScope, scopeProblem, sufficientScopes } from "./principal-of.js";
 export { addressOf, allSlots, cellSlotsVariable, drawSlot, firstSlot, parseSlots, type Slots } from "./slots.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { keyScopes } from "./api-key.js";
-import { requireScope, scopeProblem } from "./authenticate.js";
+import { requireScope, scopeProblem } from "./principal-of.js";
 
 describe("a key's scope", () => {
   it("suffices for its own requests, and 'all' for every one", () => {

@@ -30,8 +30,8 @@ describe("documents", () => {
   });
 
   it("over the words of all together are found", () => {
-    const documents = Array.from({ length: 24 }, (_, n) => ({ path: `packages/a/${n}.md`, text: words(696) }));
-    expect(findHeavyDocuments(documents)).toEqual(["all documents: 16704 words of prose, 16704 with tables"]);
+    const documents = Array.from({ length: 25 }, (_, n) => ({ path: `packages/a/${n}.md`, text: words(696) }));
+    expect(findHeavyDocuments(documents)).toEqual(["all documents: 17400 words of prose, 17400 with tables"]);
   });
 
   it("are counted without code, tables apart", () => {

@@ -7,14 +7,14 @@ const leastWords = 60;
 const commentPercent = 10;
 
 /** The words of all documents, of their prose alone and with tables. */
-const houseWords = { prose: 16_300, all: 24_000 };
+const houseWords = { prose: 16_800, all: 25_000 };
 
 /** A document may have this many words, tables included, unless it is listed below. */
 const documentWords = 700;
 const longerDocuments: Readonly<Record<string, number>> = {
   ".github/CONTRIBUTING.md": 800,
   "README.md": 950,
-  "CHANGELOG.md": 1_300,
+  "CHANGELOG.md": 1_450,
   "apps/README.md": 1_200,
   "apps/LIMITS.md": 1_200,
   "apps/trace-api/README.md": 2_150,

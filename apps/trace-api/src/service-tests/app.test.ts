@@ -214,7 +214,7 @@ describe("the trace service", () => {
         const ask = request(test.app).post("/api/v1/traces");
         if (header !== undefined) ask.set("Authorization", encodeURI(header));
         const answer = await ask.send(traceBody()).expect(401);
-        expect(answer.body).toEqual({ error: "Invalid API key" });
+        expect(answer.body).toEqual({ error: "Invalid API key", hint: expect.any(String), docs: "/docs" });
         expect(answer.headers["www-authenticate"]).toMatch(/^Bearer/);
       }
     });

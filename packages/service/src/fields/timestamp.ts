@@ -46,8 +46,10 @@ function utcMillis(year: number, month: number, day: number, hour: number, minut
 }
 
 export function timestampField() {
+  const notText = ({ input }: { input?: unknown }) =>
+    input === undefined || input === null ? undefined : `Must be ${form}`;
   return z
-    .string()
+    .string({ error: notText })
     .check((payload) => {
       const result = parseTimestamp(payload.value);
       if (result.ok) payload.value = result.value;

@@ -45,13 +45,33 @@ function check<Schema extends z.ZodType>(
   const fields: Record<string, string> = {};
   for (const issue of result.error.issues) {
     const path = issue.path.join(".") || "body";
-    fields[path] ??= issue.message;
+    fields[path] ??= issue.message === required ? required + misnamed(input, issue.path) : issue.message;
   }
   return { fields };
 }
 
+const required = "Required";
+
+/** Members of an object that are compared with a missing one. */
+const maxCompared = 50;
+
+/** Names the member that a client probably sent in place of a missing one, such as `agentId`. */
+function misnamed(input: unknown, path: readonly PropertyKey[]): string {
+  const missing = String(path.at(-1));
+  let parent: unknown = input;
+  for (const key of path.slice(0, -1)) parent = (parent as Record<PropertyKey, unknown> | null | undefined)?.[key];
+  if (typeof parent !== "object" || parent === null || Array.isArray(parent)) return "";
+  let compared = 0;
+  for (const name in parent) {
+    if (compared++ === maxCompared) break;
+    if (name !== missing && name.length <= maxNameLength && plain(name) === plain(missing))
+      return `, as ${missing}; ${name} is unknown`;
+  }
+  return "";
+}
+
 function describe(issue: RawIssue): string | undefined {
-  if ((issue.input === undefined || issue.input === null) && issue.code !== "custom") return "Required";
+  if ((issue.input === undefined || issue.input === null) && issue.code !== "custom") return required;
   switch (issue.code) {
     case "invalid_type":
       return `Must be ${withArticle(issue.expected)}, not ${kindOf(issue.input)}`;
