@@ -61,7 +61,6 @@ export {
   agentSchema,
   agentsToList,
   listAgents,
-  maxCountedTraces,
   presentAgentPage,
 } from "./list-agents.query.js";
 export {
@@ -103,7 +102,7 @@ export {
   usageToSum,
 } from "./model-calls/sum-usage.query.js";
 export { type Instrumentation, instrumentations } from "./otlp/kind.js";
-export { includeParameter } from "./paging.js";
+export { includeParameter, maxCountedTraces } from "./paging.js";
 export {
   type AgentFigures,
   type AgentTrace,

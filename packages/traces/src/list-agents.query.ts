@@ -5,8 +5,24 @@ import { z } from "zod";
 import { figuresSchema, noFigures, readFigures } from "./agents/figures.query.js";
 import { isoText, timestamp } from "./field-table.js";
 import { noTokens, readTokensByAgent, tokenSumsSchema } from "./model-calls/read-token-sums.query.js";
-import { checkRange, countedRange, cursorParameter, encodeCursor, limitParameter, recentRange } from "./paging.js";
+import {
+  checkRange,
+  countedRange,
+  cursorParameter,
+  encodeCursor,
+  limitParameter,
+  maxCountedTraces,
+  recentRange,
+} from "./paging.js";
 import type { TraceStatus } from "./statuses.js";
+import {
+  givenLabels,
+  type LabelsToFind,
+  labelCondition,
+  labelParameters,
+  labelsSql,
+  labelsToFind,
+} from "./trace-fields.js";
 
 /** `from` (included) and `to` (excluded) bound the starts of the counted traces. */
 interface AgentsToList {
@@ -16,6 +32,8 @@ interface AgentsToList {
   /** The page begins after this agent; "" for a first page. */
   after: string;
   limit: number;
+  /** Counts traces with them alone. */
+  labels?: LabelsToFind;
   withFigures?: boolean;
 }
 
@@ -44,6 +62,7 @@ export const agentQuerySchema = z
       .enum(["figures"])
       .optional()
       .describe("`figures` adds failure rate, percentiles of the durations, tokens and cost"),
+    ...labelParameters,
     limit: limitParameter,
     cursor: cursorParameter((text) => (text !== "" && textProblem(text) === undefined ? text : undefined)),
   })
@@ -52,35 +71,47 @@ export const agentQuerySchema = z
 /** @throws AppError 400 if `from` is not before now and there is no `to` */
 export function agentsToList(accountId: string, query: z.output<typeof agentQuerySchema>, now: Date): AgentsToList {
   const { cursor: after = "", limit, include } = query;
-  return { accountId, ...recentRange(query, now), after, limit, withFigures: include === "figures" };
+  return {
+    accountId,
+    ...recentRange(query, now),
+    after,
+    limit,
+    labels: labelsToFind(query),
+    withFigures: include === "figures",
+  };
 }
 
 export function presentAgentPage({ agents, from, to, isLast }: AgentPage) {
   return { agents, from, to, next_cursor: isLast ? null : encodeCursor(agents.at(-1)?.id ?? "") };
 }
 
-/** An account within its plan never exceeds it: the 90 days of Pro touch five months of 50,000 traces. */
-export const maxCountedTraces = 250_000;
-
-/** Reads $6 entries of `trace_listing_idx` at most, and a page of `agent_pkey`. `examined` above the bound: too many traces. */
-const listAgentsSql = `
+/**
+ * Reads $6 entries of `trace_listing_idx` at most, for labels with their rows, and a page of `agent_pkey`. `examined` above the
+ * bound: too many traces.
+ */
+const listAgentsSql = (how: { hasLabels: boolean }) => `
   WITH examined AS (
-    SELECT agent_id, status, started_at FROM trace
+    SELECT agent_id, status, started_at${how.hasLabels ? `, ${labelsSql(7)} AS is_found` : ""} FROM trace
     WHERE account_id = $1 AND started_at >= $2 AND started_at < $3
     ORDER BY started_at DESC, id DESC LIMIT $6
   ), counted AS (
     SELECT agent_id, count(*) AS traces, max(started_at) AS last_started_at,
       count(*) FILTER (WHERE status = 'running') AS running, count(*) FILTER (WHERE status = 'success') AS success,
       count(*) FILTER (WHERE status = 'error') AS error, count(*) FILTER (WHERE status = 'timeout') AS timeout
-    FROM examined GROUP BY agent_id
+    FROM examined ${how.hasLabels ? "WHERE is_found" : ""} GROUP BY agent_id
   ), page AS (
     SELECT id, created_at FROM agent WHERE account_id = $1 AND id > $4 ORDER BY id LIMIT $5
   )
   SELECT page.id, ${isoText("page.created_at")} AS created_at, ${isoText("counted.last_started_at")} AS last_started_at,
     COALESCE(running, 0) AS running, COALESCE(success, 0) AS success, COALESCE(error, 0) AS error,
-    COALESCE(timeout, 0) AS timeout, (SELECT COALESCE(sum(traces), 0)::int FROM counted) AS examined
+    COALESCE(timeout, 0) AS timeout, ${how.hasLabels ? "(SELECT count(*)::int FROM examined)" : "(SELECT COALESCE(sum(traces), 0)::int FROM counted)"} AS examined
   FROM page LEFT JOIN counted ON counted.agent_id = page.id
   ORDER BY page.id`;
+
+const statements = {
+  all: { name: "list-agents", text: listAgentsSql({ hasLabels: false }) },
+  labelled: { name: "list-agents-by-labels", text: listAgentsSql({ hasLabels: true }) },
+};
 
 interface Row extends Omit<ListedAgent, "traces">, Record<TraceStatus, number> {
   examined: number;
@@ -88,10 +119,15 @@ interface Row extends Omit<ListedAgent, "traces">, Record<TraceStatus, number> {
 
 /** @throws AppError 400 on `from` if the range has more than {@link maxCountedTraces} traces */
 export async function listAgents(pool: pg.Pool, query: AgentsToList): Promise<AgentPage> {
-  const { accountId, from, to, after, limit } = query;
+  const { accountId, from, to, after, limit, labels = {} } = query;
   // One row more than the page holds if the list goes on.
   const values = [accountId, from, to, after, limit + 1, maxCountedTraces + 1];
-  const { rows } = await pool.query<Row>({ name: "list-agents", text: listAgentsSql, values });
+  const isLabelled = givenLabels(labels).length > 0;
+  const { rows } = await pool.query<Row>(
+    isLabelled
+      ? { ...statements.labelled, values: [...values, ...labelCondition(labels).values] }
+      : { ...statements.all, values },
+  );
   if ((rows[0]?.examined ?? 0) > maxCountedTraces) {
     const most = maxCountedTraces.toLocaleString("en");
     throw validationError({ from: `Must be later: more than ${most} traces started from ${from} up to ${to}` });
@@ -103,8 +139,9 @@ export async function listAgents(pool: pg.Pool, query: AgentsToList): Promise<Ag
   const isLast = rows.length <= limit;
   if (!query.withFigures) return { agents, from, to, isLast };
   const ids = agents.map(({ id }) => id);
-  const figures = await readFigures(pool, query, ids);
-  const tokens = await readTokensByAgent(pool, query, ids);
+  const condition = isLabelled ? labelCondition(labels) : undefined;
+  const figures = await readFigures(pool, query, ids, condition);
+  const tokens = await readTokensByAgent(pool, query, ids, condition);
   const withFigures = agents.map((agent) => ({
     ...agent,
     ...(figures.get(agent.id) ?? noFigures),

@@ -111,3 +111,6 @@ export function timestampParameter(description: string) {
     .optional()
     .meta({ format: "date-time", description });
 }
+
+/** An account within its plan never exceeds it: the 90 days of Pro touch five months of 50,000 traces. */
+export const maxCountedTraces = 250_000;

@@ -97,6 +97,19 @@ export function labelSql(name: LabelName, parameter: string): string {
   return name === "tags" ? `${parameter} = ANY (tags)` : `${name} = ${parameter}`;
 }
 
+/** Whether a row of `trace` has all labels of a query: for statements with `values` as parameters from `first` on. */
+export interface LabelCondition {
+  sql(first: number): string;
+  values: readonly (string | null)[];
+}
+
+export const labelsSql: LabelCondition["sql"] = (first) =>
+  labelNames.map((name, n) => `($${first + n}::text IS NULL OR ${labelSql(name, `$${first + n}`)})`).join(" AND ");
+
+export function labelCondition(labels: LabelsToFind = {}): LabelCondition {
+  return { sql: labelsSql, values: labelNames.map((name) => labels[name] ?? null) };
+}
+
 /** The labels of a query that are given. */
 export function givenLabels(labels: LabelsToFind): [name: LabelName, text: string][] {
   return labelNames.flatMap((name) => {

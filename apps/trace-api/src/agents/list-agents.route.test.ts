@@ -136,7 +136,8 @@ describe("GET /api/v1/agents", () => {
       const account = await test.makeAccount("pro");
       const { body } = await account.get("/api/v1/agents?status=error&form=2026-01-01T00:00:00Z").expect(400);
       expect(body.fields).toEqual({
-        status: "Unknown parameter; allowed are: from, to, include, limit, cursor",
+        status:
+          "Unknown parameter; allowed are: from, to, include, session_id, user_id, environment, release, tag, limit, cursor",
         form: "Unknown parameter; did you mean from?",
       });
     });

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { z } from "zod";
+import type { LabelCondition } from "../trace-fields.js";
 
 const percentile = (percent: number) =>
   z.number().nullable().describe(`${percent} % of the ended traces took at most as many milliseconds`);
@@ -30,23 +31,26 @@ export function figuresSql(from: string): string {
 }
 
 /** Reads the account's range of `trace_listing_idx` with its rows, and sorts the durations of each agent asked for. */
-const readFiguresSql = `
+const readFiguresSql = (labels: string) => `
   WITH counted AS (
     SELECT agent_id, count(*) FILTER (WHERE status = 'success') AS success,
       count(*) FILTER (WHERE status = 'error') AS error, count(*) FILTER (WHERE status = 'timeout') AS timeout,
       ${durationsSql} AS durations
-    FROM trace WHERE account_id = $1 AND started_at >= $2 AND started_at < $3 AND agent_id = ANY ($4)
+    FROM trace WHERE account_id = $1 AND started_at >= $2 AND started_at < $3 AND agent_id = ANY ($4) ${labels}
     GROUP BY agent_id
   )
   SELECT agent_id, ${figuresSql("counted")} FROM counted`;
 
-/** The figures of those agents that have traces in the range, by agent. */
+/** The figures of those agents that have traces in the range, of traces with the labels alone, by agent. */
 export async function readFigures(
   pool: pg.Pool,
   { accountId, from, to }: { accountId: string; from: string; to: string },
   agentIds: readonly string[],
+  labels?: LabelCondition,
 ): Promise<Map<string, Figures>> {
-  const statement = { name: "read-agents-figures", text: readFiguresSql, values: [accountId, from, to, agentIds] };
-  const { rows } = await pool.query<Figures & { agent_id: string }>(statement);
+  const name = `read-agents-figures${labels ? "-by-labels" : ""}`;
+  const text = readFiguresSql(labels ? `AND ${labels.sql(5)}` : "");
+  const values = [accountId, from, to, agentIds, ...(labels?.values ?? [])];
+  const { rows } = await pool.query<Figures & { agent_id: string }>({ name, text, values });
   return new Map(rows.map(({ agent_id, ...figures }) => [agent_id, figures]));
 }

@@ -4,8 +4,16 @@ import { textField } from "@waymark/service/fields";
 import type pg from "pg";
 import { z } from "zod";
 import { isoText, timestamp } from "../field-table.js";
-import { maxCountedTraces } from "../list-agents.query.js";
-import { checkRange, countedRange, cursorParameter, encodeCursor, limitParameter, recentRange } from "../paging.js";
+import {
+  checkRange,
+  countedRange,
+  cursorParameter,
+  encodeCursor,
+  limitParameter,
+  maxCountedTraces,
+  recentRange,
+} from "../paging.js";
+import { type LabelsToFind, labelCondition, labelParameters, labelsSql, labelsToFind } from "../trace-fields.js";
 import { groupFailures } from "./group-failures.js";
 
 /** The end of a page: groups are listed by count, then id. */
@@ -20,6 +28,7 @@ export interface FailuresToList {
   from: string;
   to: string;
   agentId?: string | undefined;
+  labels?: LabelsToFind;
   after?: FailureCursor | undefined;
   limit: number;
 }
@@ -51,6 +60,7 @@ export const failureQuerySchema = z
   .object({
     ...countedRange("traces"),
     agent_id: textField({ min: 1, max: 255 }).optional().describe("Counts traces of this agent alone"),
+    ...labelParameters,
     limit: limitParameter,
     cursor: cursorParameter(readCursor),
   })
@@ -63,7 +73,7 @@ export function failuresToList(
   now: Date,
 ): FailuresToList {
   const { agent_id: agentId, cursor: after, limit } = query;
-  return { accountId, ...recentRange(query, now), agentId, after, limit };
+  return { accountId, ...recentRange(query, now), agentId, labels: labelsToFind(query), after, limit };
 }
 
 export function presentFailurePage({ failures, isLast }: FailurePage) {
@@ -97,7 +107,8 @@ const listFailuresSql = `
   ), grouped AS MATERIALIZED (
     SELECT failed.id, t.ended_at, f.failure_id FROM failed
     CROSS JOIN LATERAL (
-      SELECT COALESCE(ended_at, started_at) AS ended_at, written_at FROM trace WHERE account_id = $1 AND id = failed.id OFFSET 0
+      SELECT COALESCE(ended_at, started_at) AS ended_at, written_at FROM trace
+      WHERE account_id = $1 AND id = failed.id AND ${labelsSql(9)} OFFSET 0
     ) AS t
     LEFT JOIN LATERAL (
       SELECT failure_id, written_at FROM trace_failure WHERE account_id = $1 AND trace_id = failed.id OFFSET 0
@@ -132,9 +143,19 @@ export async function listFailures(
   query: FailuresToList,
   maxTraces = maxCountedTraces,
 ): Promise<FailurePage> {
-  const { accountId, from, to, agentId, after, limit } = query;
+  const { accountId, from, to, agentId, labels, after, limit } = query;
   // One row more than the page holds if the list goes on.
-  const values = [accountId, from, to, agentId, after?.count, after?.id, limit + 1, maxTraces + 1];
+  const values = [
+    accountId,
+    from,
+    to,
+    agentId,
+    after?.count,
+    after?.id,
+    limit + 1,
+    maxTraces + 1,
+    ...labelCondition(labels).values,
+  ];
   for (let round = 1; ; round++) {
     const { rows } = await pool.query<Row>({ name: "list-failures", text: listFailuresSql, values });
     const [{ examined, ungrouped } = { examined: 0, ungrouped: [] }] = rows;

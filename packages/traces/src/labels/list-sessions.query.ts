@@ -3,10 +3,16 @@ import { parseTimestamp, textField, textProblem } from "@waymark/service/fields"
 import type pg from "pg";
 import { z } from "zod";
 import { isoText, membersIn, timestamp } from "../field-table.js";
-import { maxCountedTraces } from "../list-agents.query.js";
 import { costSchema, costSql, sumSql } from "../model-calls/read-token-sums.query.js";
 import { countedCallsSql, settleCalls } from "../model-calls/settle-calls.query.js";
-import { checkRange, cursorParameter, encodeCursor, limitParameter, rangeParameters } from "../paging.js";
+import {
+  checkRange,
+  cursorParameter,
+  encodeCursor,
+  limitParameter,
+  maxCountedTraces,
+  rangeParameters,
+} from "../paging.js";
 import { maxLabel } from "../trace-fields.js";
 
 function checkExamined(rows: readonly { examined: number }[], from: string, to: string): void {

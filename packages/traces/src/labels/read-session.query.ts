@@ -3,11 +3,10 @@ import { parseTimestamp } from "@waymark/service/fields";
 import type pg from "pg";
 import { z } from "zod";
 import { isoText, membersIn } from "../field-table.js";
-import { maxCountedTraces } from "../list-agents.query.js";
 import { type ListedTrace, listedColumns, presentListedTrace, type TraceCursor } from "../list-traces.query.js";
 import { costSql, noTokens, sumSql, tokenSumsSchema } from "../model-calls/read-token-sums.query.js";
 import { countedCallsSql, settleCalls } from "../model-calls/settle-calls.query.js";
-import { cursorParameter, encodeCursor, limitParameter } from "../paging.js";
+import { cursorParameter, encodeCursor, limitParameter, maxCountedTraces } from "../paging.js";
 import { readTraceParts } from "./list-parts.query.js";
 import { sessionSchema } from "./list-sessions.query.js";
 
