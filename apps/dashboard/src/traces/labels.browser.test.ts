@@ -40,6 +40,24 @@ describeWithChromium("labels in the list of traces", (executablePath) => {
     expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
   });
 
+  it("says no input twice, and no more digits of a cost than fit", async () => {
+    const accountId = await dashboard.makeAccount();
+    const client = await api.client(accountId);
+    const time = { started_at: new Date().toISOString(), ended_at: new Date().toISOString() };
+    const trace = { agent_id: "support", name: "Hello?", status: "success", ...time };
+    const { body } = await client.post("/api/v1/traces", trace).expect(201);
+    const attributes = { "gen_ai.request.model": "gpt-4o", "gen_ai.usage.input_tokens": 3 };
+    const span = { name: "chat", status: "ok", ...time, attributes, input: "Hello?" };
+    await client.post(`/api/v1/traces/${body.trace_id}/spans`, span).expect(201);
+    const page = await browser.page(await dashboard.signIn(accountId), { width: 1280 });
+    await page.goto("/dashboard/traces");
+    await page.getByTitle("$0.0000075").waitFor();
+    expect((await page.locator(".trace-row").textContent())?.match(/Hello\?|<\$0\.0001/g)).toEqual([
+      "Hello?",
+      "<$0.0001",
+    ]);
+  });
+
   it("filters by a label through the keyboard, keeps it in the address, and removes it by its chip", async () => {
     const { page, rows } = await open();
     await rows.nth(1).waitFor();

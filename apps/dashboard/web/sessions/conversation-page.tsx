@@ -79,7 +79,11 @@ function TurnHead({ turn }: { turn: Turn }) {
       <span class="row hint turn-facts">
         <span class="mono">{agent_id}</span>
         {duration_ms !== null && <span>{formatDuration(duration_ms)}</span>}
-        <Tokens of={turn} />
+        {turn.input_tokens + turn.output_tokens > 0 && (
+          <span>
+            <Tokens of={turn} /> tokens
+          </span>
+        )}
         <Cost usd={cost_usd} />
         <Ago iso={started_at} />
       </span>

@@ -99,7 +99,9 @@ function Row({ row, now, isNarrow }: { row: TraceRow; now: Date; isNarrow: boole
 }
 
 /** A trace's labels and the beginning of its input, in one line. */
-function Contents({ of: { preview, user_id, environment, release, tags = [] } }: { of: TraceRow }) {
+function Contents({ of: { name, user_id, environment, release, tags = [], ...row } }: { of: TraceRow }) {
+  // Some senders name a trace by its first input.
+  const preview = row.preview === name ? null : row.preview;
   const labels = [user_id, environment, release, ...tags.slice(0, shownTags)].filter(Boolean);
   if (!preview && labels.length === 0) return null;
   return (

@@ -11,7 +11,13 @@ export function Tokens({ of: { input_tokens: input = 0, output_tokens: output = 
   return <span title={`${formatCount(input)} in, ${formatCount(output)} out`}>{formatCompact(input + output)}</span>;
 }
 
+/** An amount below it has more digits than an eye reads, or a column has room for. */
+const leastDollars = 0.0001;
+
 /** Dollars, exact on hover; nothing without a price. */
 export function Cost({ usd }: { usd: string | null | undefined }) {
-  return usd ? <span title={`$${usd}`}>{formatDollars(Number(usd))}</span> : null;
+  if (!usd) return null;
+  const dollars = Number(usd);
+  const isTiny = dollars > 0 && dollars < leastDollars;
+  return <span title={`$${usd}`}>{isTiny ? `<$${leastDollars}` : formatDollars(dollars)}</span>;
 }
