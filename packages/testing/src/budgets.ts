@@ -7,24 +7,24 @@ const leastWords = 60;
 const commentPercent = 10;
 
 /** The words of all documents, of their prose alone and with tables. */
-const houseWords = { prose: 16_800, all: 25_000 };
+const houseWords = { prose: 17_000, all: 25_250 };
 
 /** A document may have this many words, tables included, unless it is listed below. */
 const documentWords = 700;
 const longerDocuments: Readonly<Record<string, number>> = {
   ".github/CONTRIBUTING.md": 800,
   "README.md": 950,
-  "CHANGELOG.md": 1_450,
+  "CHANGELOG.md": 1_500,
   "apps/README.md": 1_200,
   "apps/LIMITS.md": 1_200,
   "apps/trace-api/README.md": 2_150,
   "apps/trace-api/INSIGHT.md": 750,
-  "apps/analytics-api/README.md": 1_050,
+  "apps/analytics-api/README.md": 1_150,
   "apps/collector/README.md": 850,
   "apps/worker/README.md": 850,
   "docker/README.md": 1_250,
-  "packages/web-stats/README.md": 1_600,
-  "prisma/README.md": 1_150,
+  "packages/web-stats/README.md": 1_620,
+  "prisma/README.md": 1_180,
 };
 
 /** The settings that people read about in `docker/.env.example`: another one only in place of one. */

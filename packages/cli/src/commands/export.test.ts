@@ -34,9 +34,15 @@ describe("export", () => {
     const file = join(folder, "out.ndjson");
     expect(await json("export", "--site", from, "--file", file)).toEqual({ exported: 6_001, file });
     expect((await stat(file)).mode & 0o777).toBe(0o600);
-    expect(await json("import", "--site", to, "--file", file)).toEqual({ imported: 6_001, rejected: 0, duplicates: 0 });
+    expect(await json("import", "--site", to, "--file", file)).toEqual({
+      imported: 6_001,
+      machines: 0,
+      rejected: 0,
+      duplicates: 0,
+    });
     expect(await json("import", "--site", from, "--file", file)).toEqual({
       imported: 0,
+      machines: 0,
       rejected: 0,
       duplicates: 6_001,
     });

@@ -149,7 +149,7 @@ describe("import of a web server's log", () => {
     expect(JSON.parse((await run(["import", "--site", site, "--file", "-", "--json"], common)).stdout)).toMatchObject({
       format: "common",
       imported: 1,
-      bot: 0,
+      machines: 0,
     });
     const wrong = await run(["import", "--site", site, "--file", "-", "--format", "combined", "--json"], common);
     expect({ ...wrong, stdout: JSON.parse(wrong.stdout) }).toMatchObject({
@@ -239,7 +239,7 @@ describe("import of another tool's export", () => {
     const site = await newSite("example.com");
     const args = ["import", "--site", site, "--file", "-", "--from", "umami", "--json"];
     const { code, stdout, stderr } = await run(args, umami);
-    expect({ code, ...JSON.parse(stdout) }).toEqual({ code: 0, imported: 4, rejected: 1, duplicates: 0 });
+    expect({ code, ...JSON.parse(stdout) }).toEqual({ code: 0, imported: 4, machines: 0, rejected: 1, duplicates: 0 });
     expect(stderr).toBe("Line 5: A quote of this record stays open\n");
     expect(await totals(site)).toEqual({
       "total ": [2, 3],
@@ -254,7 +254,12 @@ describe("import of another tool's export", () => {
       "source Google": [1, 1],
       "source weekly": [1, 1],
     });
-    expect(JSON.parse((await run(args, umami)).stdout)).toEqual({ imported: 0, rejected: 1, duplicates: 4 });
+    expect(JSON.parse((await run(args, umami)).stdout)).toEqual({
+      imported: 0,
+      machines: 0,
+      rejected: 1,
+      duplicates: 4,
+    });
     expect(await json("rollup", "rebuild", "--site", site, "--check")).toMatchObject({ differences: 0 });
   });
 
@@ -264,7 +269,7 @@ describe("import of another tool's export", () => {
     await writeFile(file, writeZip({ "event_data.csv": "", "export/website_event.csv": umami }));
     await writeFile(other, writeZip({ "event_data.csv": "" }));
     const args = ["import", "--site", site, "--from", "umami", "--file"];
-    expect(await json(...args, file)).toEqual({ imported: 4, rejected: 1, duplicates: 0 });
+    expect(await json(...args, file)).toEqual({ imported: 4, machines: 0, rejected: 1, duplicates: 0 });
     expect(await run([...args, other])).toMatchObject({
       code: 1,
       stderr: `'${other}' has no file website_event.csv.\n`,

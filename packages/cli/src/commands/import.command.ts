@@ -58,6 +58,7 @@ Lines from 'waymark export' also have an id, a channel and other results, and im
 
 Page views of a log are GET requests with status 200 to 299 or 304, without assets such as .css, .png and .json. The rest is
 left out and counted by its reason: method, status, asset, bot (with --drop-bots) and malformed. A malformed line is rejected.
+Requests of machines, whatever their status, count apart from visits; with --drop-bots they are left out too.
 
 The log_format of nginx-json:
   log_format waymark escape=json '{"time_iso8601":"$time_iso8601","remote_addr":"$remote_addr",'
@@ -109,7 +110,7 @@ function declare(program: Program) {
       choices: ["plausible", ...exportNames] as const,
       conflicts: "format",
     })
-    .option("--drop-bots", "leave out lines with a bot's user_agent")
+    .option("--drop-bots", "leave out lines with a bot's user_agent, in place of counting its requests")
     .option("--rejects <file>", "write the number and problem of every rejected line to this file, as JSON lines");
 }
 
@@ -222,22 +223,26 @@ async function checkCountries(file: string | undefined) {
 }
 
 /** The counts of an import as a value and in words; `others` are all lines but rejected ones. */
-function describe(progress: Readonly<ImportProgress>, showBots: boolean) {
-  const { format, imported, rejected, duplicates, bots, leftOut, malformed } = progress;
-  const ofLog = isLog(format) ? { format, ...leftOut, bot: bots, malformed } : { ...(showBots && { bots }) };
+function describe(progress: Readonly<ImportProgress>, dropBots: boolean) {
+  const { format, imported, rejected, duplicates, bots, machines, leftOut, malformed } = progress;
+  const ofMachines = dropBots ? {} : { machines };
+  const ofLog = isLog(format)
+    ? { format, ...leftOut, ...(dropBots && { bot: bots }), malformed }
+    : dropBots && { bots };
   const reasons = [
     ...(isLog(format) ? Object.entries(leftOut).map(([reason, n]) => `${formatCount(n)} by ${reason}`) : []),
-    ...(showBots ? [`${formatCount(bots)} of bots`] : []),
+    ...(dropBots ? [`${formatCount(bots)} of bots`] : []),
   ].join(", ");
   const counts = [
     `${formatCount(imported)} imported`,
+    ...(dropBots ? [] : [`${formatCount(machines)} of machines`]),
     `${formatCount(rejected)} rejected`,
     `${formatCount(duplicates)} there already`,
   ].join(", ");
   return {
-    value: { imported, rejected, duplicates, ...ofLog },
+    value: { imported, ...ofMachines, rejected, duplicates, ...ofLog },
     text: reasons === "" ? counts : `${counts}; left out: ${reasons}`,
-    others: imported + duplicates + bots + leftOut.method + leftOut.status + leftOut.asset,
+    others: imported + duplicates + machines + bots + leftOut.method + leftOut.status + leftOut.asset,
     read: isLog(format) ? ` (${format})` : "",
   };
 }

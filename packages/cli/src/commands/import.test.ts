@@ -36,8 +36,18 @@ describe("import", () => {
     const site = await newSite();
     const file = join(folder, "a file.ndjson");
     await writeFile(file, views(50));
-    expect(await json("import", "--site", site, "--file", file)).toEqual({ imported: 50, rejected: 0, duplicates: 0 });
-    expect(await json("import", "--site", site, "--file", file)).toEqual({ imported: 0, rejected: 0, duplicates: 50 });
+    expect(await json("import", "--site", site, "--file", file)).toEqual({
+      imported: 50,
+      machines: 0,
+      rejected: 0,
+      duplicates: 0,
+    });
+    expect(await json("import", "--site", site, "--file", file)).toEqual({
+      imported: 0,
+      machines: 0,
+      rejected: 0,
+      duplicates: 50,
+    });
     expect(await countEvents(site)).toBe(50);
   });
 
@@ -55,7 +65,7 @@ describe("import", () => {
     const ended = await start(["import", "--site", sites[0], "--file", file, "--json"]).result;
     const result = await run(["import", "--site", sites[1], "--file", file, "--json"]);
     expect(ended).toEqual(result);
-    expect(JSON.parse(ended.stdout)).toEqual({ imported: 12_002, rejected: 2, duplicates: 0 });
+    expect(JSON.parse(ended.stdout)).toEqual({ imported: 12_002, machines: 0, rejected: 2, duplicates: 0 });
     const sql = `SELECT id, at, visitor IS NULL, path, name, props::text FROM event WHERE site_id = $1 ORDER BY id`;
     const [one, two] = await Promise.all(
       sites.map((site) => database.pool.query({ text: sql, values: [site], rowMode: "array" })),
@@ -67,7 +77,11 @@ describe("import", () => {
   it("reads standard input for -, and shows no progress bar where there is no terminal", async () => {
     const site = await newSite();
     const result = await run(["import", "--site", site, "--file", "-"], views(3));
-    expect(result).toEqual({ code: 0, stderr: "", stdout: "Done: 3 imported, 0 rejected, 0 there already.\n" });
+    expect(result).toEqual({
+      code: 0,
+      stderr: "",
+      stdout: "Done: 3 imported, 0 of machines, 0 rejected, 0 there already.\n",
+    });
   });
 
   it("names rejected lines with their numbers, the first hundred in full, and goes on", async () => {
@@ -76,7 +90,7 @@ describe("import", () => {
     const lines = `${view(1)}\nnot json\n${"{}\n".repeat(149)}${view(2)}\n`;
     const result = await run(["import", "--site", site, "--file", "-", "--rejects", rejects, "--json"], lines);
     expect(result.code).toBe(0);
-    expect(JSON.parse(result.stdout)).toEqual({ imported: 2, rejected: 150, duplicates: 0 });
+    expect(JSON.parse(result.stdout)).toEqual({ imported: 2, machines: 0, rejected: 150, duplicates: 0 });
     const told = result.stderr.trim().split("\n");
     expect(told).toHaveLength(101);
     expect(told[0]).toMatch(/^Line 2: .*JSON/);
@@ -87,20 +101,20 @@ describe("import", () => {
     expect(JSON.parse(written[149] ?? "")).toEqual({ line: 151, problem: "ts: Required" });
   });
 
-  it("keeps bots unless it is told to drop them, and counts them only then", async () => {
+  it("counts bots as machines unless it is told to drop them", async () => {
     const site = await newSite();
     const bot = `${JSON.stringify({ ts: "2026-01-02T03:04:05Z", path: "/", user_agent: "Googlebot/2.1", ip: "192.0.2.1" })}\n`;
     const dropped = await run(["import", "--site", site, "--file", "-", "--drop-bots", "--json"], bot);
     expect(JSON.parse(dropped.stdout)).toEqual({ imported: 0, rejected: 0, duplicates: 0, bots: 1 });
     const kept = await run(["import", "--site", site, "--file", "-", "--json"], bot);
-    expect(JSON.parse(kept.stdout)).toEqual({ imported: 1, rejected: 0, duplicates: 0 });
+    expect(JSON.parse(kept.stdout)).toEqual({ imported: 0, machines: 1, rejected: 0, duplicates: 0 });
   });
 
   it("ends with 1 and says so when every line was rejected, and with 0 when one was not", async () => {
     const site = await newSite();
     const none = await run(["import", "--site", site, "--file", "-", "--json"], "{}\n{}\n");
     expect(none.code).toBe(1);
-    expect(JSON.parse(none.stdout)).toEqual({ imported: 0, rejected: 2, duplicates: 0 });
+    expect(JSON.parse(none.stdout)).toEqual({ imported: 0, machines: 0, rejected: 2, duplicates: 0 });
     expect(none.stderr).toMatch(/\nEvery line was rejected, so nothing was imported\.\n$/);
     const input = `{}\n${view(1)}\n`;
     for (const already of [0, 1]) {
@@ -108,6 +122,7 @@ describe("import", () => {
       expect({ code, ...JSON.parse(stdout) }).toEqual({
         code: 0,
         imported: 1 - already,
+        machines: 0,
         rejected: 1,
         duplicates: already,
       });
@@ -139,7 +154,7 @@ describe("import", () => {
 
   it("takes an empty input for nothing", async () => {
     const result = await run(["import", "--site", await newSite(), "--file", "-", "--json"], "");
-    expect(result).toMatchObject({ code: 0, stdout: '{"imported":0,"rejected":0,"duplicates":0}\n' });
+    expect(result).toMatchObject({ code: 0, stdout: '{"imported":0,"machines":0,"rejected":0,"duplicates":0}\n' });
   });
 
   it("fails with a sentence for a missing site, file, folder and place for rejected lines", async () => {
@@ -207,6 +222,7 @@ describe("import", () => {
     const again = await run(["import", "--site", site, "--file", "-", "--json"], views(9_000));
     expect(JSON.parse(again.stdout)).toEqual({
       imported: 9_000 - stopped.imported,
+      machines: 0,
       rejected: 0,
       duplicates: stopped.imported,
     });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { ofPeople } from "./combined-log.fixture.js";
 import { openCloudFrontLog } from "./logs.js";
 
 const fields =
@@ -68,15 +69,15 @@ describe("openCloudFrontLog", () => {
     ["a line that was cut", line().slice(0, 40), problem],
     ["anything", "hello", problem],
   ])("reads %s", (_name, text, expected) => {
-    expect(openCloudFrontLog()(text)).toEqual(expected);
+    expect(ofPeople(openCloudFrontLog()(text))).toEqual(expected);
   });
 
   it("follows the names of the fields, also those of a second file", () => {
     const read = openCloudFrontLog();
     expect(read(`#Fields: ${fields}`)).toBeNull();
-    expect(read(line())).toEqual(of());
+    expect(ofPeople(read(line()))).toEqual(of());
     expect(read("#Fields: date time cs-uri-stem sc-status cs-method c-ip")).toBeNull();
-    expect(read("2026-05-17\t10:05:03\t/b\t200\tGET\t192.0.2.7")).toEqual(
+    expect(ofPeople(read("2026-05-17\t10:05:03\t/b\t200\tGET\t192.0.2.7"))).toEqual(
       of({ user_agent: null, url: undefined, path: "/b" }),
     );
   });

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import type { Reading } from "./format.js";
 
 export interface WrittenRequest {
   /** UTC, `YYYY-MM-DDTHH:MM:SSZ`. */
@@ -42,4 +43,10 @@ function escapeAsApache(text: string): string {
     /["\\\n\r\t\b\v\f]|[^ -~\n\r\t\b\v\f]+/g,
     (part) => apacheNames[part] ?? hex(Buffer.from(part)).toLowerCase(),
   );
+}
+
+/** A reading as far as it concerns people: without its status, and its reason alone where it is no page view. */
+export function ofPeople(reading: Reading) {
+  if (reading === null || "problem" in reading) return reading;
+  return reading.leftOut ? { leftOut: reading.leftOut } : { fields: reading.fields };
 }

@@ -7,10 +7,12 @@ export type FormatName = (typeof formatNames)[number] | (typeof exportNames)[num
 /** Why a good line of a log is no page view. */
 export type LeftOut = "method" | "status" | "asset";
 
-/** A line of a file: the fields of an import's line, a reason to leave it out, a problem, or null for a line without an event. */
+/**
+ * A line of a file: the fields of an import's line, a problem, or null for a line without an event. A request of a log has a
+ * status, and a reason to leave it out where it is no page view.
+ */
 export type Reading =
-  | { readonly fields: unknown; readonly isBot?: boolean }
-  | { readonly leftOut: LeftOut }
+  | { readonly fields: unknown; readonly isBot?: boolean; readonly status?: number; readonly leftOut?: LeftOut }
   | { readonly problem: string }
   | null;
 

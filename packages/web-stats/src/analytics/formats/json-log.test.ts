@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
+import { ofPeople } from "./combined-log.fixture.js";
 import { readCaddyLine, readNginxLine } from "./logs.js";
 
 const problem = { problem: expect.any(String) };
@@ -76,7 +77,7 @@ describe("readCaddyLine", () => {
     ["a list", "[]", problem],
     ["half a line", caddy().slice(0, 90), problem],
   ])("reads %s", (_name, line, expected) => {
-    expect(readCaddyLine(line)).toEqual(expected);
+    expect(ofPeople(readCaddyLine(line))).toEqual(expected);
   });
 });
 
@@ -109,7 +110,7 @@ describe("readNginxLine", () => {
     ["a status of another kind", nginx({ status: "ok" }), problem],
     ["another form", "192.0.2.1 - -", problem],
   ])("reads %s", (_name, line, expected) => {
-    expect(readNginxLine(line)).toEqual(expected);
+    expect(ofPeople(readNginxLine(line))).toEqual(expected);
   });
 
   it("reads what the log_format of the README writes", () => {
@@ -119,6 +120,6 @@ describe("readNginxLine", () => {
     const line = [...format.matchAll(/'([^']*)'/g)]
       .map(([, text = ""]) => text.replace(/\$(\w+)/g, (_variable, name) => values[name] ?? "missing"))
       .join("");
-    expect(readNginxLine(line)).toEqual(ofNginx({ user_agent: 'a "b"' }));
+    expect(ofPeople(readNginxLine(line))).toEqual(ofNginx({ user_agent: 'a "b"' }));
   });
 });

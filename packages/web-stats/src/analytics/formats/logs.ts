@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import type { LineReader, Reading } from "./format.js";
+import type { LeftOut, LineReader, Reading } from "./format.js";
 
 interface LogRequest {
   /** ISO 8601 with `Z` or an offset. */
@@ -25,12 +25,19 @@ const assetEndings = new Set(
 
 /** A page view is a GET with status 200 to 299 or 304 of a path without the ending of an asset. */
 function readRequest(request: LogRequest): Reading {
-  const { ts, ip, method, target, status, referrer, userAgent } = request;
-  if (method !== "GET") return { leftOut: "method" };
-  if ((status < 200 || status > 299) && status !== 304) return { leftOut: "status" };
-  if (isAsset(target)) return { leftOut: "asset" };
-  if (!/^(\/|https?:\/\/)/i.test(target)) return { problem: "The request must name a path that starts with a slash" };
-  return { fields: { ts, ip: ip && plainAddress(ip), referrer, user_agent: userAgent, ...locationOf(request) } };
+  const { ts, ip, target, status, referrer, userAgent } = request;
+  const leftOut = reasonOf(request);
+  if (!leftOut && !/^(\/|https?:\/\/)/i.test(target)) {
+    return { problem: "The request must name a path that starts with a slash" };
+  }
+  const fields = { ts, ip: ip && plainAddress(ip), referrer, user_agent: userAgent, ...locationOf(request) };
+  return { fields, status, ...(leftOut && { leftOut }) };
+}
+
+function reasonOf({ method, status, target }: LogRequest): LeftOut | undefined {
+  if (method !== "GET") return "method";
+  if ((status < 200 || status > 299) && status !== 304) return "status";
+  return isAsset(target) ? "asset" : undefined;
 }
 
 /** A `-` stands for nothing in most logs. */

@@ -1,8 +1,9 @@
 import { Buffer } from "node:buffer";
 import { expect, it } from "@jest/globals";
 import { BatchEncoder, createAttribution } from "./batch-encoder.js";
-import { idLength, lineId } from "./encoded-batch.js";
+import { idLength } from "./encoded-batch.js";
 import { type ImportLine, readImportLine } from "./import-line.schema.js";
+import { lineId } from "./line-id.js";
 import { OccurrenceCounter } from "./occurrences.js";
 
 function readAt(minute: number) {

@@ -5,18 +5,10 @@ import { createUserAgentReader, type UserAgent } from "../attribution/user-agent
 import { EventRows } from "../recording/copy-rows.js";
 import { eventTypes } from "../recording/site-event.js";
 import { hashPseudonym, hashVisitor, type Salts } from "../visitors/hash-visitor.js";
-import {
-  atLength,
-  type EncodedBatch,
-  endLength,
-  idLength,
-  type LineId,
-  lineId,
-  noText,
-  numbersPerEvent,
-  type Origin,
-} from "./encoded-batch.js";
+import { atLength, type EncodedBatch, idLength, noText, numbersPerEvent, type Origin } from "./encoded-batch.js";
 import type { Derived, ImportLine } from "./import-line.schema.js";
+import { endLength, type LineId, lineId } from "./line-id.js";
+import { type MachineLine, MachineLines } from "./machine-lines.js";
 import type { OccurrenceCounter } from "./occurrences.js";
 
 /** Objects of texts by their place, equal ones once. */
@@ -139,6 +131,7 @@ export class BatchEncoder {
   private readonly rare: Map<number, Pick<ImportLine, "revenue" | "isInteractive" | "engagement">> = new Map();
   private readonly rows: EventRows;
   private readonly unsure: Unsure[] = [];
+  private readonly machines: MachineLines;
   /** The last day that needs no salt, since most lines are of the same day as the one before. */
   private saltedDay = "none";
   private readonly visitorOf: (line: ImportLine) => string | null;
@@ -151,10 +144,11 @@ export class BatchEncoder {
     this.numbers = new Int32Array(maxLines * numbersPerEvent);
     this.rows = new EventRows(siteId, maxLines * expectedRowBytes);
     this.visitorOf = createVisitorOf(siteId, salts);
+    this.machines = new MachineLines(options.occurrences);
   }
 
   get length(): number {
-    return this.lines.length + this.early.length;
+    return this.lines.length + this.early.length + this.machines.length;
   }
 
   /** The day whose salt the line needs and the batch lacks. */
@@ -197,8 +191,14 @@ export class BatchEncoder {
     this.lines.push(number);
   }
 
+  addMachine(number: number, machine: MachineLine): void {
+    if (this.isEarly(machine.line.at)) this.early.push(number);
+    else this.machines.add(machine);
+  }
+
   async finish(): Promise<EncodedBatch> {
     const { occurrences } = this.options;
+    const machines = await this.machines.finish();
     const earlier = await occurrences.readEarlier(this.unsure.map(({ ids }) => ids.first));
     for (const { place, ids, occurrence } of this.unsure) {
       const before = earlier.get(ids.first) ?? 0;
@@ -221,6 +221,7 @@ export class BatchEncoder {
       rowEnds: ends,
       lines: Float64Array.from(this.lines),
       early: this.early,
+      machines,
     };
   }
 

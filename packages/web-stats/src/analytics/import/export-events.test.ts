@@ -50,6 +50,7 @@ describe("an export", () => {
       rejected: 0,
       duplicates: 0,
       bots: 0,
+      machines: 0,
     });
     expect(await readRollups(analytics.pool, to.id)).toEqual(await readRollups(analytics.pool, from.id));
     expect(await importEvents({ pool: analytics.directPool, site: from, input: input() })).toMatchObject({

@@ -5,7 +5,7 @@ import { withConnection } from "@waymark/database";
 import type pg from "pg";
 import { readHorizon } from "../maintenance/event-retention.query.js";
 import { createSaltStore } from "../visitors/hash-visitor.js";
-import { decodeBatch } from "./encoded-batch.js";
+import { type Batch, decodeBatch } from "./encoded-batch.js";
 import { type EarlierLines, withEarlierLines } from "./occurrences.js";
 import { readImport } from "./read-import.js";
 import {
@@ -116,8 +116,8 @@ export async function importEvents(options: ImportOptions): Promise<ImportResult
     ),
   );
   options.onProgress?.({ ...progress });
-  const { imported, rejected, duplicates, bots } = progress;
-  return { imported, rejected, duplicates, bots };
+  const { imported, rejected, duplicates, bots, machines } = progress;
+  return { imported, rejected, duplicates, bots, machines };
 }
 
 async function importLines(
@@ -162,7 +162,7 @@ async function importLines(
       const batch = decodeBatch(site.id, encoded);
       writing = write(batch).then((written) => {
         horizon = written.horizon;
-        report(options, progress, batch.events.length + batch.early.length, written);
+        report(options, progress, batch, written);
       });
       // The next round awaits it; until then its failure must not count as unhandled.
       writing.catch(() => undefined);
@@ -183,11 +183,13 @@ async function importLines(
 }
 
 /** Adds a written batch to the progress, and reports it with its early lines. */
-function report(options: ImportOptions, progress: ImportProgress, lines: number, written: WrittenBatch): void {
-  const { recorded, early, horizon } = written;
+function report(options: ImportOptions, progress: ImportProgress, batch: Batch, written: WrittenBatch): void {
+  const { recorded, machines, early, horizon } = written;
+  const lines = batch.events.length + batch.early.length + batch.machines.ids.length;
   progress.imported += recorded;
   progress.rejected += early.length;
-  progress.duplicates += lines - early.length - recorded;
+  progress.machines += machines;
+  progress.duplicates += lines - early.length - recorded - machines;
   for (const line of early) {
     options.onReject?.({ line, problem: `ts: Must not lie before ${horizon}. ${tooEarly}` });
   }

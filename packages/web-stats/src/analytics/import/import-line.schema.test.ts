@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { lineId } from "./encoded-batch.js";
 import { readImportLine } from "./import-line.schema.js";
+import { lineId } from "./line-id.js";
 
 const view = { ts: "2026-05-01T12:00:00Z", path: "/" };
 const event = { ts: "2026-05-01T12:00:00Z", type: "event", name: "signup" };

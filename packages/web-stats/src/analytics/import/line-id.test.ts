@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import { endLength, lineId } from "./encoded-batch.js";
 import { type ImportLine, readImportLine } from "./import-line.schema.js";
+import { endLength, lineId } from "./line-id.js";
 
 function read(fields: Record<string, unknown>): ImportLine {
   const result = readImportLine({ ts: "2026-05-01T12:00:00Z", path: "/", ...fields });

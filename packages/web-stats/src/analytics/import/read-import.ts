@@ -1,13 +1,15 @@
 import type { Buffer } from "node:buffer";
 import { setImmediate } from "node:timers/promises";
 import { openCountryDirectory } from "../attribution/country-directory.js";
-import { createBotCheck } from "../attribution/user-agent.js";
-import type { LeftOut, LineReader } from "../formats/format.js";
+import { createClaimCheck } from "../attribution/machine-claims.js";
+import { createMachineNamer, type NamedMachine, unnamed } from "../attribution/machines.js";
+import type { LeftOut, LineReader, Reading } from "../formats/format.js";
 import { guessFormat, isCsv, openFormat } from "../formats/open-format.js";
 import { BatchEncoder, createAttribution } from "./batch-encoder.js";
 import { bufferOf } from "./encoded-batch.js";
 import { type ImportLine, readImportLine } from "./import-line.schema.js";
 import { joinRecords, type Line, readLines } from "./lines.js";
+import type { MachineLine } from "./machine-lines.js";
 import { OccurrenceCounter } from "./occurrences.js";
 import {
   type CallServices,
@@ -26,6 +28,12 @@ const batchLines = { first: 2_000, most: 8_000 } as const;
 const maxBatchLength = 10_000_000;
 /** Milliseconds after which it asks for salts again, since they die. */
 const saltMs = 10_000;
+
+/** A line to record: a person's, or a machine's. */
+interface GoodLine {
+  readonly line: ImportLine;
+  readonly machine?: Omit<MachineLine, "line">;
+}
 
 /** Takes good lines into batches, and stays one batch ahead of the writer. */
 type BatchTaker = Awaited<ReturnType<typeof createBatchTaker>>;
@@ -64,21 +72,22 @@ async function createBatchTaker({ site, countries }: ReaderOptions, counts: Read
     // The next batch awaits it; until then its failure must not count as unhandled.
     taken.catch(() => undefined);
   };
-  const addLine = (to: BatchEncoder, each: Line, line: ImportLine) => {
-    to.add(each.number, line);
+  const addLine = (to: BatchEncoder, each: Line, { line, machine }: GoodLine) => {
+    if (machine) to.addMachine(each.number, { line, ...machine });
+    else to.add(each.number, line);
     length += "text" in each ? each.text.length : 0;
     return to.length < maxLines && length < maxBatchLength ? undefined : close(to);
   };
   return {
     /** @returns a promise where something has to be waited for */
-    add(each: Line, line: ImportLine): Promise<void> | undefined {
+    add(each: Line, good: GoodLine): Promise<void> | undefined {
       const to = batch ?? open();
       batch = to;
-      const day = to.missingSalt(line);
-      if (day === undefined) return addLine(to, each, line);
+      const day = good.machine ? undefined : to.missingSalt(good.line);
+      if (day === undefined) return addLine(to, each, good);
       return call("salts", [day]).then((found) => {
         for (const [name, salt] of found) salts.set(name, bufferOf(salt));
-        return addLine(to, each, line);
+        return addLine(to, each, good);
       });
     },
     async end() {
@@ -105,7 +114,7 @@ const maxRejections = 1_000;
 
 /** Reads the input of an import into batches of good lines, and reports bad ones. */
 export async function readImport(options: ReaderOptions, call: CallServices): Promise<void> {
-  const { imported: _imported, duplicates: _duplicates, bytes: _bytes, ...counts } = noProgress(options.format);
+  const { imported: _i, duplicates: _d, machines: _m, bytes: _b, ...counts } = noProgress(options.format);
   const taker = await createBatchTaker(options, counts, call);
   try {
     await readAll(options, counts, call, taker);
@@ -115,7 +124,7 @@ export async function readImport(options: ReaderOptions, call: CallServices): Pr
 }
 
 async function readAll(options: ReaderOptions, counts: ReaderCounts, call: CallServices, taker: BatchTaker) {
-  const isBot = createBotCheck();
+  const sort = createSorter(options);
   let rejections: Rejection[] = [];
   let read: LineReader | undefined;
   const lines = readLines(readChunks(call), maxLineBytes);
@@ -124,17 +133,16 @@ async function readAll(options: ReaderOptions, counts: ReaderCounts, call: CallS
     read ??= openReader(lines, options, counts);
     for (const each of lines) {
       if (++counts.lines % linesPerTurn === 0) await setImmediate();
-      const result = readLine(each, read);
+      const result = "problem" in each ? each : sort(read(each.text));
       if ("problem" in result) {
         counts.rejected++;
         counts.malformed++;
         rejections.push({ line: each.number, problem: result.problem });
       } else if ("leftOut" in result) {
-        if (result.leftOut !== null) counts.leftOut[result.leftOut]++;
-      } else if (options.dropBots && (result.isBot || isBot(result.line.userAgent))) {
-        counts.bots++;
+        if (result.leftOut === "bot") counts.bots++;
+        else if (result.leftOut !== null) counts.leftOut[result.leftOut]++;
       } else {
-        const taking = taker.add(each, result.line);
+        const taking = taker.add(each, result);
         // A promise for each line would take long.
         if (taking) await taking;
       }
@@ -186,14 +194,34 @@ function openReader(lines: readonly Line[], { format }: ReaderOptions, counts: R
   return openFormat(counts.format);
 }
 
-function readLine(
-  each: Line,
-  read: LineReader,
-): { line: ImportLine; isBot: boolean } | { leftOut: LeftOut | null } | { problem: string } {
-  if ("problem" in each) return each;
-  const reading = read(each.text);
-  if (reading === null) return { leftOut: null };
-  if (!("fields" in reading)) return reading;
-  const result = readImportLine(reading.fields);
-  return result.ok ? { line: result.line, isBot: reading.isBot === true } : { problem: result.problem };
+type Sorted = GoodLine | { readonly leftOut: LeftOut | "bot" | null } | { readonly problem: string };
+
+/**
+ * Makes the function that tells whose a line is: a person's, a machine's or nobody's. People's lines are the same whether
+ * machines count or are dropped.
+ */
+function createSorter({ dropBots }: ReaderOptions): (reading: Reading) => Sorted {
+  const nameOf = createMachineNamer();
+  const claimOf = createClaimCheck();
+  const find = (userAgent: string | null, isBot = false): NamedMachine | null =>
+    nameOf(userAgent) ?? (isBot ? unnamed : null);
+  return (reading) => {
+    if (reading === null) return { leftOut: null };
+    if ("problem" in reading) return reading;
+    const { fields, leftOut, isBot, status = 0 } = reading;
+    if (leftOut && (dropBots || !find(userAgentOf(fields)))) return { leftOut };
+    const result = readImportLine(fields);
+    if (!result.ok) return leftOut ? { leftOut } : { problem: result.problem };
+    const { line } = result;
+    const named = find(line.userAgent, isBot);
+    if (!named) return { line };
+    if (dropBots) return { leftOut: "bot" };
+    return { line, machine: { named, status, claim: claimOf(named, line.ip, line.at.slice(0, 10)) } };
+  };
+}
+
+/** Of a log's request, before its other fields are read: most requests that are left out are of people. */
+function userAgentOf(fields: unknown): string | null {
+  const { user_agent: userAgent } = fields as { user_agent?: unknown };
+  return typeof userAgent === "string" ? userAgent : null;
 }

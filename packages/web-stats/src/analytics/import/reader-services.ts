@@ -18,7 +18,7 @@ export interface ImportOptions {
   format?: FormatName;
   /** Where to find the countries of addresses, for lines without a country; without it they have none. */
   countries?: CountryDatabase;
-  /** Leaves out lines with the user agent of a bot. */
+  /** Leaves out lines with the user agent of a bot, in place of counting them as requests of machines. */
   dropBots?: boolean;
   /** Called after each recorded batch, and at the end. */
   onProgress?(progress: Readonly<ImportProgress>): void;
@@ -39,18 +39,32 @@ export interface ImportProgress {
   rejected: number;
   /** Lines with an event that an earlier or a concurrent import recorded. */
   duplicates: number;
+  /** Lines of bots that were dropped. */
   bots: number;
+  /** Requests of machines that were counted. */
+  machines: number;
   /** Requests of a log that are no page views. */
   leftOut: Record<LeftOut, number>;
   /** Rejected lines that could not be read; the site refused the other ones. */
   malformed: number;
 }
 
-export type ImportResult = Pick<ImportProgress, "imported" | "rejected" | "duplicates" | "bots">;
+export type ImportResult = Pick<ImportProgress, "imported" | "rejected" | "duplicates" | "bots" | "machines">;
 
 export function noProgress(format: FormatName = "ndjson"): ImportProgress {
   const leftOut = { method: 0, status: 0, asset: 0 };
-  return { format, lines: 0, bytes: 0, imported: 0, rejected: 0, duplicates: 0, bots: 0, leftOut, malformed: 0 };
+  return {
+    format,
+    lines: 0,
+    bytes: 0,
+    imported: 0,
+    rejected: 0,
+    duplicates: 0,
+    bots: 0,
+    machines: 0,
+    leftOut,
+    malformed: 0,
+  };
 }
 
 /** Functions that the other side of a port may call. Values are copied, but the memory of typed arrays in them moves. */

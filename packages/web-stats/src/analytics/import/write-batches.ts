@@ -4,6 +4,7 @@ import { holdHorizon } from "../maintenance/event-retention.query.js";
 import { refillVisitors } from "../maintenance/rebuild-rollups.query.js";
 import { recordEvents } from "../recording/record-events.js";
 import { createPartitions, lockSites } from "../recording/record-events.query.js";
+import { countMachines } from "./count-machines.query.js";
 import type { Batch } from "./encoded-batch.js";
 import type { ImportOptions } from "./reader-services.js";
 
@@ -57,6 +58,8 @@ function isSuspension(error: unknown): boolean {
 /** What became of a batch; the other lines are duplicates. */
 export interface WrittenBatch {
   readonly recorded: number;
+  /** Counted requests of machines. */
+  readonly machines: number;
   /** The numbers of lines before the horizon, which is the first day with all its raw events. */
   readonly early: readonly number[];
   readonly horizon: string | null;
@@ -96,7 +99,9 @@ export function createBatchWriter(client: pg.ClientBase, { pool, now, site }: Im
       await lockSite(client, site.id);
       const days = events.map(({ at }) => at.slice(0, 10));
       await refillVisitors(client, site.id, days);
-      return { recorded: await recordEvents(client, events, { written }), early, horizon };
+      const recorded = await recordEvents(client, events, { written });
+      const machines = await countMachines(client, site.id, batch.machines);
+      return { recorded, machines, early, horizon };
     });
   };
 }

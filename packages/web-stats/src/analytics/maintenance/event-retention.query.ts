@@ -58,6 +58,12 @@ const ofEarlierDays = `WHERE site_id = $1 AND day < $2 LIMIT ${batchRows}`;
 const purgeVisitsSql = removeBatchSql("visit", ofEarlierDays);
 const purgePartsSql = removeBatchSql("day_part", ofEarlierDays);
 
+/** Imports refuse earlier lines, so nobody asks for these again. Ids begin with their time. By a range of the primary key. */
+const purgeLinesSql = removeBatchSql(
+  "machine_line",
+  `WHERE site_id = $1 AND id < uuid_floor($2::date::timestamp AT TIME ZONE 'UTC') LIMIT ${batchRows}`,
+);
+
 interface PurgedEvents {
   readonly partitions: readonly string[];
   /** Events outside months' partitions, and visits of days without raw events. */
@@ -85,7 +91,7 @@ export async function purgeEvents(
   let removed = await deleteAll(pool, purgeDefaultSql, [firstMonth], isStopping);
   const sites = await pool.query<{ id: string }>("SELECT id FROM site");
   for (const { id } of sites.rows) {
-    for (const sql of [purgeVisitsSql, purgePartsSql]) {
+    for (const sql of [purgeVisitsSql, purgePartsSql, purgeLinesSql]) {
       removed += await deleteAll(pool, sql, [id, firstMonth], isStopping);
     }
   }

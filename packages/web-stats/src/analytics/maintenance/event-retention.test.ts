@@ -50,7 +50,13 @@ describe("the retention of raw events", () => {
     const problems: string[] = [];
     const onReject = ({ line, problem }: { line: number; problem: string }) => void problems.push(`${line} ${problem}`);
     const again = [...lines, { ts: "2026-04-01T00:00:00Z", path: "/", visitor: "1" }];
-    expect(await load(site, again, { onReject })).toEqual({ imported: 1, rejected: 100, duplicates: 0, bots: 0 });
+    expect(await load(site, again, { onReject })).toEqual({
+      imported: 1,
+      rejected: 100,
+      duplicates: 0,
+      bots: 0,
+      machines: 0,
+    });
     expect(problems).toHaveLength(100);
     expect(problems[0]).toBe(
       "1 ts: Must not lie before 2026-04-01. Older raw events were removed (EVENT_RETENTION_MONTHS), so nobody can tell whether this one is counted already",

@@ -1,0 +1,45 @@
+import { z } from "zod";
+
+/** Why a machine reads a page; `assistant` answers a person's question, `agent` acts for one. */
+const purposes = ["training", "search", "assistant", "agent", "feed", "preview", "monitor", "other"] as const;
+
+export type Purpose = (typeof purposes)[number];
+
+/** The bounds of a list keep the matcher's work for a user agent below a million characters. */
+const [maxMachines, maxRanges] = [500, 5_000];
+
+const name = z.string().min(1).max(60);
+const day = z.iso.date();
+const address = z.url({ protocol: /^https?$/ }).max(500);
+
+const machine = z.strictObject({
+  name: name.describe("As figures show it"),
+  operator: name,
+  purpose: z.enum(purposes),
+  engine: name.optional().describe("The source of the visits that its answers send, as referrers name it"),
+  userAgent: z
+    .string()
+    .regex(/^[\x20-\x7e]{3,60}$/)
+    .describe("Stands in its user agents as a word of its own, in any case"),
+  ranges: z
+    .array(z.union([z.cidrv4(), z.cidrv6()]))
+    .max(maxRanges)
+    .optional()
+    .describe("All its addresses"),
+  rangesUrl: address.optional().describe("Where its operator publishes them"),
+  domains: z
+    .array(z.string().regex(/^[a-z\d.-]{3,100}$/))
+    .max(20)
+    .optional()
+    .describe("Of the names of its addresses"),
+  source: address.describe("Where the operator describes it"),
+  checked: day.describe("When somebody last compared the entry with its source"),
+  example: z.string().min(3).max(1_024).describe("A user agent of it"),
+});
+
+/** The file `assets/machines/machines.json`, and newer ones for `waymark bots update`. The first machine that fits counts. */
+export const machineList = z.strictObject({ version: day, machines: z.array(machine).min(1).max(maxMachines) });
+
+export type MachineList = z.infer<typeof machineList>;
+
+export type Machine = MachineList["machines"][number];
