@@ -1,54 +1,100 @@
-// Makes the npm package of the command line: one file with all dependencies, and the data that it reads.
-// Usage: node scripts/package.mjs FOLDER. The folder is replaced; `npm pack FOLDER` packs it.
+// Makes the npm package `waymark`: the whole system and its command line, with all dependencies but Postgres and the countries.
+// Usage: node scripts/package.mjs FOLDER, after a build. The folder is replaced; `npm pack FOLDER` packs it.
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
-const own = join(root, "packages/cli");
 const [folder] = process.argv.slice(2);
 if (folder === undefined) throw new Error("Give the folder to make.");
 const target = resolve(folder);
-// The layout is the repository's, so that the program finds migrations and lists where it finds them in a clone.
-const entry = "packages/cli/dist/main.js";
+const apps = ["trace-api", "analytics-api", "collector", "dashboard", "worker"];
+
+// The layout is the repository's, so each part finds the others and its data where it finds them in a clone.
+const entries = [
+  "packages/cli/src/main",
+  "packages/local/src/main",
+  "packages/web-stats/src/analytics/import/reader-thread",
+  ...apps.flatMap((app) => ["config", "run", "main"].map((file) => `apps/${app}/src/${file}`)),
+];
+const data = [
+  "prisma/migrations",
+  "packages/local/assets",
+  "packages/traces/assets",
+  "packages/web-stats/assets",
+  "apps/collector/assets",
+  "apps/dashboard/dist/web",
+];
 
 rmSync(target, { recursive: true, force: true });
 mkdirSync(target, { recursive: true });
 const { metafile } = await build({
-  entryPoints: [join(own, "src/main.ts")],
-  outfile: join(target, entry),
+  entryPoints: Object.fromEntries(entries.map((file) => [file.replace("/src/", "/dist/"), join(root, `${file}.ts`)])),
+  outdir: target,
+  chunkNames: "chunks/[name]-[hash]",
   bundle: true,
+  splitting: true,
   platform: "node",
   format: "esm",
   target: "node20.19",
   conditions: ["source"],
-  // Optional parts of pg and BullMQ that are installed by nobody here.
+  // Optional parts of pg and BullMQ that nobody installs here.
   external: ["pg-native", "@valkey/valkey-glide"],
   minifySyntax: true,
   minifyWhitespace: true,
   legalComments: "none",
   metafile: true,
   logLevel: "warning",
+  plugins: [{ name: "places", setup: keepPlaces }],
   // CommonJS dependencies call require.
   banner: {
-    js: '#!/usr/bin/env node\nimport { createRequire as requireOf } from "node:module";\nconst require = requireOf(import.meta.url);',
+    js: 'import { createRequire as requireOf } from "node:module";\nconst require = requireOf(import.meta.url);',
   },
 });
-chmodSync(join(target, entry), 0o755);
-cpSync(join(root, "packages/web-stats/assets"), join(target, "assets"), { recursive: true });
-cpSync(join(root, "prisma/migrations"), join(target, "prisma/migrations"), { recursive: true });
-cpSync(join(root, "LICENSE"), join(target, "LICENSE"));
-cpSync(join(own, "README.md"), join(target, "README.md"));
+for (const path of data) cpSync(join(root, path), join(target, path), { recursive: true });
+for (const file of ["LICENSE", "packages/cli/bin/installed.mjs"]) cpSync(join(root, file), join(target, file));
+cpSync(join(root, "packages/cli/README.md"), join(target, "README.md"));
+chmodSync(join(target, "packages/cli/bin/installed.mjs"), 0o755);
 writeFileSync(join(target, "THIRD-PARTY-LICENSES.txt"), collectLicenses(Object.keys(metafile.inputs)));
 
-const { name, version, description, license, type, engines } = JSON.parse(
-  readFileSync(join(own, "package.json"), "utf8"),
-);
-const manifest = { name, version, description, license, type, engines, bin: { waymark: entry } };
+const manifestOf = (name) => JSON.parse(readFileSync(join(root, "packages", name, "package.json"), "utf8"));
+const { version, license, type, engines } = manifestOf("cli");
+const countries = "@ip-location-db/geo-whois-asn-country-mmdb";
+const manifest = {
+  name: "waymark",
+  version,
+  description: "Records the traces of your AI agents and counts your sites' visits, on your machine",
+  license,
+  type,
+  engines,
+  bin: { waymark: "packages/cli/bin/installed.mjs" },
+  // Without them the command line works, as does the system on a Postgres of your own with COUNTRY_DATABASE.
+  optionalDependencies: {
+    ...manifestOf("local").optionalDependencies,
+    [countries]: manifestOf("web-stats").dependencies[countries],
+  },
+};
 writeFileSync(join(target, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
 // The program reads its version beside its folder, as in a clone.
 writeFileSync(join(target, "packages/cli/package.json"), `${JSON.stringify({ type, version }, null, 2)}\n`);
+
+/** Gives each of our files the place that it has in the repository, in whichever chunk it ends. */
+function keepPlaces({ onLoad, onResolve }) {
+  onResolve({ filter: /^waymark:place$/ }, () => ({ path: "place", namespace: "waymark" }));
+  onLoad({ filter: /.*/, namespace: "waymark" }, () => ({
+    contents: 'export const placeInPackage = (path) => new URL("../" + path, import.meta.url).href;',
+  }));
+  onLoad({ filter: /[\\/](packages|apps)[\\/][^\\/]+[\\/]src[\\/].*\.ts$/ }, ({ path }) => {
+    const text = readFileSync(path, "utf8");
+    if (!text.includes("import.meta.url")) return undefined;
+    const place = relative(root, path).replaceAll("\\", "/").replace("/src/", "/dist/").replace(/\.ts$/, ".js");
+    const contents = text
+      .replaceAll('createRequire(import.meta.url)("ioredis")', 'require("ioredis")')
+      .replaceAll("import.meta.url", `placeInPackage("${place}")`);
+    return { contents: `import { placeInPackage } from "waymark:place";\n${contents}`, loader: "ts" };
+  });
+}
 
 /** The licences of the bundled packages, which ask for a copy of themselves. */
 function collectLicenses(inputs) {

@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CommandError } from "./context/command-error.js";
@@ -5,6 +7,13 @@ import { readJsonFile } from "./context/json.js";
 
 /** The repository's root, seen from this file in `src/` or `dist/`. */
 const repositoryFolder = fileURLToPath(new URL("../../../", import.meta.url));
+
+const isClone = existsSync(join(repositoryFolder, "pnpm-workspace.yaml"));
+
+/** What a person types for the local system, and for its command line. */
+export const typed = isClone
+  ? { start: "npx --yes pnpm@10.34.9 start", commandLine: "npx --yes pnpm@10.34.9 waymark" }
+  : { start: "npx waymark", commandLine: "npx waymark" };
 
 /** A running local system. It describes itself in a file for its user alone. */
 export interface LocalSystem {
@@ -21,11 +30,11 @@ export interface LocalSystem {
 }
 
 /**
- * The folder of a local system's data: `WAYMARK_DATA_DIR`, or `.waymark` in the repository. Relative paths count
- * from the repository, so that `start` and the command line agree in every folder.
+ * The folder of a local system's data: `WAYMARK_DATA_DIR`, or `.waymark` in the repository, or at home for the npm package.
+ * Relative paths count from there, so that `start` and the command line agree in every folder.
  */
 export function dataFolderOf(env: NodeJS.ProcessEnv): string {
-  return resolve(repositoryFolder, env["WAYMARK_DATA_DIR"] || ".waymark");
+  return resolve(isClone ? repositoryFolder : homedir(), env["WAYMARK_DATA_DIR"] || ".waymark");
 }
 
 export function localSystemFile(dataFolder: string): string {
@@ -63,7 +72,7 @@ export interface FoundDatabase {
   readonly from: "environment" | "local";
 }
 
-const howToStart = "Start it with 'npx --yes pnpm@10.34.9 start', or set DATABASE_URL to the database that you mean.";
+const howToStart = `Start it with '${typed.start}', or set DATABASE_URL to the database that you mean.`;
 
 /**
  * The database of `DIRECT_DATABASE_URL` or `DATABASE_URL`, else that of the running local system.

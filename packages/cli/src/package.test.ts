@@ -1,15 +1,22 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { createApiClient } from "@waymark/client";
-import { useEmptyDatabase, useProcesses } from "@waymark/testing";
+import { built, useEmptyDatabase, useProcesses } from "@waymark/testing";
 
 const run = promisify(execFile);
+// The package takes the dashboard's built pages.
+built(new URL("../../../apps/dashboard/dist/main.js", import.meta.url));
+const countries = createRequire(new URL("../../web-stats/package.json", import.meta.url)).resolve(
+  "@ip-location-db/geo-whois-asn-country-mmdb/geo-whois-asn-country.mmdb",
+);
 const database = useEmptyDatabase();
 const startApp = useProcesses();
 
@@ -27,7 +34,15 @@ beforeAll(async () => {
   await rm(source, { recursive: true });
   await mkdir(home);
   await writeFile(join(project, "package.json"), '{ "private": true }\n');
-  const install = ["install", "--offline", "--no-audit", "--no-fund", join(project, packed?.filename ?? "")];
+  // Postgres and the countries are not needed here, nor to be downloaded by a test.
+  const install = [
+    "install",
+    "--offline",
+    "--omit=optional",
+    "--no-audit",
+    "--no-fund",
+    join(project, packed?.filename ?? ""),
+  ];
   await run("npm", install, { cwd: project });
 });
 afterAll(() => rm(project, { recursive: true, force: true }));
@@ -49,13 +64,16 @@ async function waymark(
 }
 
 describe("the package outside of this workspace", () => {
-  it("is one file with its data, and installs nothing else", async () => {
-    const programs = files.filter((file) => /\.[cm]?[jt]s$/.test(file));
-    expect(programs).toEqual(["packages/cli/dist/main.js"]);
+  it("has the programs and their data, and needs no other package", async () => {
+    const parts = [
+      "packages/local/dist/main.js",
+      "apps/dashboard/dist/web/index.html",
+      "apps/collector/assets/script.js",
+    ];
+    expect(files).toEqual(expect.arrayContaining(["packages/cli/dist/main.js", ...parts]));
     expect(files).toEqual(expect.arrayContaining(["LICENSE", "README.md", "THIRD-PARTY-LICENSES.txt", "package.json"]));
     const modules = (await readdir(join(project, "node_modules"))).filter((name) => !name.startsWith("."));
-    expect(modules).toEqual(["@waymark"]);
-    expect(await readdir(join(project, "node_modules/@waymark"))).toEqual(["cli"]);
+    expect(modules).toEqual(["waymark"]);
   });
 
   it("shows its help and its version", async () => {
@@ -89,6 +107,38 @@ describe("the package outside of this workspace", () => {
     expect(stdout).toMatch(new RegExp(`^ID .*\n${trace_id} .* running +billing-agent +Refund\n$`));
     const shown = await waymark(["trace", "show", trace_id.slice(-8), "--key", key, "--url", service.url, "--json"]);
     expect(JSON.parse(shown.stdout)).toEqual(await api.getTrace(trace_id));
+  });
+
+  it("runs the whole system in one process, and stops on Ctrl-C", async () => {
+    const ports = ["TRACE_API", "ANALYTICS_API", "COLLECTOR", "DASHBOARD", "OTLP_GRPC"].map((it) => [
+      `${it}_PORT`,
+      "0",
+    ]);
+    const env = { PATH: dirname(process.execPath), DATABASE_URL: database.url, COUNTRY_DATABASE: countries };
+    const args = ["--data", join(project, "data")];
+    const child = spawn("node_modules/.bin/waymark", args, {
+      cwd: project,
+      env: { ...env, ...Object.fromEntries(ports) },
+    });
+    let output = "";
+    const ended = once(child, "exit");
+    const started = new Promise<void>((resolve) => {
+      for (const stream of [child.stdout, child.stderr]) {
+        stream.on("data", (chunk: Buffer) => {
+          output += chunk;
+          if (output.includes("Ctrl-C stops")) resolve();
+        });
+      }
+    });
+    await Promise.race([started, ended]);
+    expect(output).toContain("Waymark runs.");
+    const [, page = ""] = /dashboard +(\S+)/.exec(output) ?? [];
+    expect(await (await fetch(page)).text()).toContain("<script");
+    const [, collector = ""] = /collector +(\S+)/.exec(output) ?? [];
+    expect((await fetch(`${collector}/js/script.js`)).status).toBe(200);
+    child.kill("SIGINT");
+    expect(await ended).toEqual([0, null]);
+    expect(output).toContain("Stopped.");
   });
 
   it("says where the country database is missing", async () => {

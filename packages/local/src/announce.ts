@@ -1,4 +1,5 @@
 import { createSignInLink } from "@waymark/accounts/identity/links";
+import { typed } from "@waymark/cli";
 import { createPool } from "@waymark/database";
 import type pg from "pg";
 import type { DemoAccounts } from "./demo/demo-accounts.js";
@@ -8,6 +9,8 @@ interface RunningSystem {
   traceUrl: string;
   analyticsUrl: string;
   collectorUrl: string;
+  /** Whether the ports that exporters know by themselves are ours. */
+  isOtlpServed: boolean;
   /** The database, without its password. */
   database: string;
   queue: string;
@@ -25,6 +28,7 @@ export function describeSystem(system: RunningSystem): string {
       "",
       `  dashboard      ${system.entry.url}  (${system.entry.note})`,
       `  trace API      ${traceUrl}   documentation: ${traceUrl}/docs`,
+      ...(system.isOtlpServed ? ["  OpenTelemetry  http://127.0.0.1:4318 and, over gRPC, 127.0.0.1:4317"] : []),
       `  analytics API  ${analyticsUrl}   documentation: ${analyticsUrl}/docs`,
       `  collector      ${collectorUrl}   documentation: ${collectorUrl}/docs`,
       `  mails          ${system.mails}`,
@@ -35,7 +39,7 @@ export function describeSystem(system: RunningSystem): string {
   ];
   if (accounts) parts.push(describeKeys(accounts), describeCalls(system, accounts), describeExporter(system, accounts));
   parts.push(describeTag(collectorUrl, accounts?.pro.site.domain ?? "YOUR-DOMAIN"));
-  parts.push(["The command line works beside it: npx --yes pnpm@10.34.9 waymark --help", "Ctrl-C stops all of it."]);
+  parts.push([`The command line works beside it: ${typed.commandLine} --help`, "Ctrl-C stops all of it."]);
   return `${parts.map((lines) => lines.join("\n")).join("\n\n")}\n`;
 }
 
@@ -54,7 +58,7 @@ function describeExporter({ traceUrl }: RunningSystem, { pro }: DemoAccounts): s
     "",
     `  OTEL_EXPORTER_OTLP_ENDPOINT=${traceUrl}`,
     `  OTEL_EXPORTER_OTLP_HEADERS=Authorization=Bearer%20${pro.keys.trace}`,
-    `  WAYMARK_TRACE_KEY=${pro.keys.trace} WAYMARK_TRACE_URL=${traceUrl} npx --yes pnpm@10.34.9 waymark trace tail`,
+    `  WAYMARK_TRACE_KEY=${pro.keys.trace} WAYMARK_TRACE_URL=${traceUrl} ${typed.commandLine} trace tail`,
   ];
 }
 

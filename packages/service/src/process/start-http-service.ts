@@ -84,7 +84,7 @@ export async function startHttpService<Config extends HttpServiceConfig>(
       const { joinPrimary } = await import("./cluster/siblings.js");
       return openService(options, config, log, joinPrimary(node, place));
     }
-    if (processes === 1) return openService(options, config, log);
+    if (processes === 1) return openService(options, config, log, undefined, node.furtherPort);
     const { openPrimary } = await import("./cluster/primary.js");
     const operations = { ...metrics, portVariable: names.metricsPort };
     return openPrimary({ node, log, name: options.name, processes, host: http.host, metrics: operations });
@@ -101,6 +101,7 @@ async function openService<Config extends HttpServiceConfig>(
   config: Config,
   log: Logger,
   member?: Member,
+  furtherPort?: number,
 ): Promise<Running> {
   const { name } = options;
   const names = namesOf(name);
@@ -120,6 +121,11 @@ async function openService<Config extends HttpServiceConfig>(
   };
   const further = await app.listenFurther?.((amount) => partOf(amount, member));
   const server = await listen({ handler, host, port, portVariable: names.port, registry, limits });
+  // A function around it: an app's prototypes belong to the messages of its first port.
+  const around: RequestListener = (request, response) => handler(request, response);
+  const second = furtherPort
+    ? await listen({ handler: around, host, port: furtherPort, portVariable: names.port })
+    : undefined;
   member?.serve({ metrics: () => registry.getMetricsAsJSON(), ready: asked.ready }, server.port);
   if (operations) log.info({ host, port: server.port, metricsPort: operations.port }, "listening");
   return {
@@ -127,7 +133,7 @@ async function openService<Config extends HttpServiceConfig>(
     ...(operations && { port: server.port }),
     async stop() {
       app.beforeStop?.();
-      await Promise.all([server.stop(drainTimeoutMs), further?.stop(drainTimeoutMs)]);
+      await Promise.all([server.stop(drainTimeoutMs), second?.stop(drainTimeoutMs), further?.stop(drainTimeoutMs)]);
       await app.stop();
       await pool.end();
       await operations?.stop(0);
