@@ -14,6 +14,6 @@ if (process.argv[2] === "restore") {
   }
   copyFileSync(manifest, original);
   const { scripts, devDependencies, ...published } = JSON.parse(readFileSync(manifest, "utf8"));
-  delete published.exports["."].source;
+  for (const entry of Object.values(published.exports)) delete entry.source;
   writeFileSync(manifest, `${JSON.stringify(published, null, 2)}\n`);
 }

@@ -24,6 +24,12 @@ export function setNewest(begin: BeginCall): void {
   newest = begin;
 }
 
+/** Where a call belongs: below the current span, else in a trace of its own of the client that was made last. */
+export function currentOrNew(agentId: string, name: string): ReturnType<BeginCall> | undefined {
+  const tracing = currentTracing();
+  return tracing ? { tracing, end: () => undefined } : newest?.(agentId, name);
+}
+
 /**
  * The same function, whose calls are recorded with arguments, result, error and streams: below the current span, else each as a
  * trace of the client that was made last.

@@ -88,9 +88,11 @@ export function createTracing(deps: TracingDeps): Tracing {
     const open = (name: string, options: SpanOptions | undefined, parent: SpanRecord | undefined) => {
       const record = openRecord(deps, name, options ?? {}, parent);
       const tracing = below(() => record);
-      const { id, set, setOutput, end } = createEnd(deps, record);
+      const { idOf, set, setOutput, end } = createEnd(deps, record);
       const span: SpanHandle = {
-        id,
+        get id() {
+          return idOf();
+        },
         span: tracing.span,
         run: tracing.run,
         end,
@@ -143,9 +145,15 @@ function openRecord(deps: TracingDeps, name: string, options: SpanOptions, paren
 }
 
 function createEnd({ queue, recorder, clock, warn, traceName }: TracingDeps, record: SpanRecord) {
-  const id = new Promise<string | undefined>((resolve) => {
-    record.onSettled = resolve;
-  });
+  // Made when it is asked for: on Cloudflare a promise of one visit that another settles is a warning.
+  let id: Promise<string | undefined> | undefined;
+  const idOf = () => {
+    id ??= new Promise((resolve) => {
+      if (record.state === "stored" || record.state === "lost") resolve(record.id);
+      else record.onSettled = resolve;
+    });
+    return id;
+  };
   let [output, error]: (string | undefined)[] = [];
   let status: SpanStatus | undefined;
   const attributes = new Map<string, string>();
@@ -184,7 +192,7 @@ function createEnd({ queue, recorder, clock, warn, traceName }: TracingDeps, rec
   const setOutput = (text: string | undefined) => {
     output = text ?? output;
   };
-  return { id, set, setOutput, end };
+  return { idOf, set, setOutput, end };
 }
 
 function perform<T>(

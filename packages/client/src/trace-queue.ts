@@ -38,8 +38,6 @@ export interface TraceQueueDeps {
  * end of the trace last, because the alert of a failed trace names a failing span.
  */
 export class TraceQueue {
-  /** The service's id; undefined if the trace could not be created. */
-  readonly created: Promise<string | undefined>;
   /** Records that were added, and those of them that are stored or lost. */
   readonly counts = { added: 0, settled: 0 };
   private state: "new" | "creating" | "stored" | "lost" = "new";
@@ -54,6 +52,7 @@ export class TraceQueue {
   private isEnded = false;
   private isBatching = false;
   private inFlight = 0;
+  private creation: Promise<string | undefined> | undefined;
   private onCreated: (id: string | undefined) => void = () => undefined;
 
   constructor(
@@ -61,11 +60,17 @@ export class TraceQueue {
     readonly name: string,
     private readonly trace: { text: string; bytes: number },
   ) {
-    this.created = new Promise((resolve) => {
-      this.onCreated = resolve;
-    });
     this.take(1, trace.bytes);
     deps.onWork(this, true);
+  }
+
+  /** The service's id; undefined if the trace could not be created. */
+  get created(): Promise<string | undefined> {
+    this.creation ??= new Promise((resolve) => {
+      if (this.state === "stored" || this.state === "lost") resolve(this.id);
+      else this.onCreated = resolve;
+    });
+    return this.creation;
   }
 
   add(record: SpanRecord): void {

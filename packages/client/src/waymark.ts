@@ -88,7 +88,9 @@ export function createWaymark(given?: WaymarkOptions): Waymark {
     const trace: TraceHandle = {
       span: tracing.span,
       run: tracing.run,
-      id: queue?.created ?? Promise.resolve(undefined),
+      get id() {
+        return queue?.created ?? Promise.resolve(undefined);
+      },
       async end(status) {
         queue?.endTrace({ status: toStatus(status, warn), ended_at: clock() });
       },

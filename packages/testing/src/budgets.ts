@@ -23,6 +23,7 @@ const longerDocuments: Readonly<Record<string, number>> = {
   "apps/collector/README.md": 850,
   "apps/worker/README.md": 850,
   "docker/README.md": 1_250,
+  "packages/client/README.md": 800,
   "packages/web-stats/README.md": 1_620,
   "prisma/README.md": 1_180,
 };
