@@ -36,7 +36,12 @@ export function describeAnalyticsApi(routes: readonly Route[]): ApiDescription {
   };
 }
 
-export function statisticsTools(routes: { listSites: Route; getStats: Route; getEvents: Route }): McpTool[] {
+export function statisticsTools(routes: {
+  listSites: Route;
+  getStats: Route;
+  getEvents: Route;
+  getAi: Route;
+}): McpTool[] {
   return [
     { name: "list_sites", description: "List the account's sites with their ids.", route: routes.listSites },
     {
@@ -48,6 +53,11 @@ export function statisticsTools(routes: { listSites: Route; getStats: Route; get
       name: "get_events",
       description: "Read a site's custom events of a range, with their properties.",
       route: routes.getEvents,
+    },
+    {
+      name: "get_ai",
+      description: "Read which crawlers and AI assistants read a site, and the visits and goals that assistants bring.",
+      route: routes.getAi,
     },
   ];
 }

@@ -24,6 +24,7 @@ describe("the statistics service", () => {
         "/api/v1/sites",
         "/api/v1/sites/{id}/stats",
         "/api/v1/sites/{id}/events",
+        "/api/v1/sites/{id}/ai",
         "/api/v1/sites/{id}/realtime",
         "/api/v1/sites/{id}/goals",
         "/api/v1/sites/{id}/funnels",

@@ -8,6 +8,7 @@ import type { Express } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
+import { getAiRoute } from "./ai/get-ai.route.js";
 import { describeAnalyticsApi, statisticsTools } from "./api.js";
 import { getEventsRoute } from "./events/get-events.route.js";
 import { getFunnelRoute, listFunnelsRoute } from "./goals/get-funnel.route.js";
@@ -47,6 +48,7 @@ export function createApp(deps: AppDeps): Express {
     listSites: listSitesRoute(deps),
     getStats: getStatsRoute(reading),
     getEvents: getEventsRoute(reading),
+    getAi: getAiRoute(reading),
   };
   const countRequest = rateLimit(deps.limiter);
   const beforeCall = passGuards([countRequest, requireStatisticsPlan]);
@@ -54,6 +56,7 @@ export function createApp(deps: AppDeps): Express {
     reads.listSites,
     reads.getStats,
     reads.getEvents,
+    reads.getAi,
     getRealtimeRoute(reading),
     getGoalsRoute(reading),
     listFunnelsRoute(reading),

@@ -22,7 +22,12 @@ describe("POST /mcp", () => {
     const other = await foreign.makeSite([], "other.example");
     const list = { jsonrpc: "2.0", id: 1, method: "tools/list" };
     const { tools } = (await post(own.key, list).expect(200)).body.result;
-    expect(tools.map(({ name }: { name: string }) => name)).toEqual(["list_sites", "get_stats", "get_events"]);
+    expect(tools.map(({ name }: { name: string }) => name)).toEqual([
+      "list_sites",
+      "get_stats",
+      "get_events",
+      "get_ai",
+    ]);
     expect(tools[1].inputSchema).toMatchObject({ required: ["id"], properties: { range: {}, filters: {} } });
     for (const [name, args, path] of [
       ["list_sites", {}, "/sites"],
@@ -32,6 +37,7 @@ describe("POST /mcp", () => {
         `/sites/${id}/stats?range=7d&limit=3&metrics=visits,events`,
       ],
       ["get_events", { id }, `/sites/${id}/events`],
+      ["get_ai", { id }, `/sites/${id}/ai`],
     ] as const) {
       const { isError, value, left } = await call(own, name, args);
       const answer = await own.get(`/api/v1${path}`).expect(200);

@@ -73,7 +73,7 @@ describe("waymark mcp", () => {
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual([
       ...["list_traces", "get_trace", "list_agents", "list_failures", "get_usage"],
-      ...["list_sites", "get_stats", "get_events"],
+      ...["list_sites", "get_stats", "get_events", "get_ai"],
     ]);
     const trace = await client.callTool({ name: "get_trace", arguments: { trace_id } });
     expect(JSON.parse(textOf(trace))).toEqual(await api.getTrace(trace_id));

@@ -239,6 +239,7 @@ const toolNames = [
   "list_sites",
   "get_stats",
   "get_events",
+  "get_ai",
 ];
 const toolCalls = [
   { jsonrpc: "2.0", id: 1, method: "tools/list" },

@@ -82,7 +82,7 @@ const recipes: Readonly<Record<string, () => unknown>> = {
   "trace-api POST /v1/logs": () => otlpLogs(),
   "trace-api POST /v1/metrics": () => ({ resourceMetrics: [] }),
   "trace-api POST /mcp": () => toolCall(["list_traces", "get_trace", "list_agents", "list_failures", "get_usage"]),
-  "analytics-api POST /mcp": () => toolCall(["list_sites", "get_stats", "get_events"]),
+  "analytics-api POST /mcp": () => toolCall(["list_sites", "get_stats", "get_events", "get_ai"]),
   "collector POST /api/event": () => ({
     name: oneOf(["pageview", "pageview", "{{mark:1}}"]),
     url: "https://{{domain:0}}/{{mark:0}}",

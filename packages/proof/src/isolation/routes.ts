@@ -35,6 +35,7 @@ export const routes: Readonly<Record<string, string>> = {
   "analytics-api GET /api/v1/sites/{id}/stats": "works",
   "analytics-api GET /api/v1/sites/{id}/events": "works",
   "analytics-api GET /api/v1/sites/{id}/realtime": "works",
+  "analytics-api GET /api/v1/sites/{id}/ai": "works",
   "analytics-api GET /api/v1/sites/{id}/goals": "works",
   "analytics-api GET /api/v1/sites/{id}/funnels": "works",
   "analytics-api GET /api/v1/sites/{id}/funnels/{funnelId}":

@@ -39,7 +39,7 @@ type SeriesPoint = Partial<Record<Interval, string>> & { visitors: number; pagev
 const hours = Array.from({ length: 24 }, (_, hour) => `T${String(hour).padStart(2, "0")}`);
 
 /** The points that a day belongs to, in order. A week's and a month's point has the days of the range alone. */
-const pointsOf: Readonly<Record<Interval, (day: string) => readonly string[]>> = {
+export const pointsOf: Readonly<Record<Interval, (day: string) => readonly string[]>> = {
   hour: (day) => hours.map((hour) => `${day}${hour}:00:00Z`),
   day: (day) => [day],
   week: (day) => [mondayOf(day)],

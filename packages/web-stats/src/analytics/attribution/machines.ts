@@ -16,6 +16,14 @@ export function loadMachines(): MachineList {
   return loaded;
 }
 
+let entries: ReadonlyMap<string, Machine> | undefined;
+
+/** The entry of a machine that figures name. */
+export function findMachine(name: string): Machine | undefined {
+  entries ??= new Map(loadMachines().machines.map((machine) => [machine.name, machine]));
+  return entries.get(name);
+}
+
 /** No operator's user agent is longer; the matcher ignores the rest. */
 const maxLength = 1_024;
 

@@ -1,0 +1,204 @@
+import { Readable } from "node:stream";
+import { describe, expect, it } from "@jest/globals";
+import { randomRuns } from "@waymark/testing";
+import { importEvents } from "@waymark/web-stats/analytics";
+import { createGoal } from "@waymark/web-stats/statistics";
+import fc from "fast-check";
+import { type TestAccount, useApp } from "../app.fixture.js";
+
+const now = new Date("2026-06-08T12:00:00Z");
+
+const agents = {
+  GPTBot: "GPTBot/1.0 (+https://openai.com/gptbot)",
+  "ChatGPT-User": "ChatGPT-User/1.0; +https://openai.com/bot",
+  "Claude-User": "Claude-User/1.0 (bot)",
+  Googlebot: "Googlebot/2.1",
+  other: "Unknownbot/1",
+} as const;
+
+const purposes = {
+  GPTBot: "training",
+  "ChatGPT-User": "assistant",
+  "Claude-User": "assistant",
+  Googlebot: "search",
+  other: "other",
+} as const;
+
+const sources = {
+  ChatGPT: "https://chatgpt.com/",
+  Claude: "https://claude.ai/",
+  Google: "https://www.google.com/",
+} as const;
+
+interface MachineRequest {
+  readonly name: keyof typeof agents;
+  readonly day: number;
+  readonly path: string;
+}
+
+interface Visit {
+  readonly source: keyof typeof sources;
+  readonly day: number;
+  readonly path: string;
+  readonly buys: boolean;
+}
+
+const test = useApp();
+
+/** A site with the requests of a log, each in a second of its own, and visits. */
+async function makeSite(account: TestAccount, requests: readonly MachineRequest[], visits: readonly Visit[]) {
+  const lines = visits.flatMap(({ source, day, path, buys }, index) => {
+    const at = (minute: number) => `2026-06-0${day}T10:0${minute}:00Z`;
+    const view = { ts: at(0), path, referrer: sources[source], visitor: `${index}` };
+    const revenue = { amount: "12.5", currency: "EUR" };
+    return buys ? [view, { ts: at(1), type: "event", name: "buy", visitor: `${index}`, revenue }] : [view];
+  });
+  const id = await account.makeSite(lines, "example.com");
+  await createGoal(test.pool, id, { name: "Buy", event: "buy" });
+  const log = requests.map(({ name, day, path }, index) => {
+    const time = new Date(Date.UTC(2026, 5, day, 10) + index * 1_000).toISOString().slice(11, 19);
+    return `192.0.2.1 - - [0${day}/Jun/2026:${time} +0000] "GET ${path} HTTP/1.1" 404 1 "-" "${agents[name]}"\n`;
+  });
+  const input = Readable.from([Buffer.from(log.join(""))]);
+  await importEvents({ pool: test.directPool, site: { id, domain: "example.com" }, input, format: "combined" });
+  return id;
+}
+
+const figures = { verified: 0, false: 0, blocked: 0, failed: 0 };
+
+describe("200", () => {
+  it("gives machines, engines with their visits and revenue, and pages", async () => {
+    test.setNow(now);
+    const account = await test.makeAccount();
+    const id = await makeSite(
+      account,
+      [
+        { name: "GPTBot", day: 7, path: "/a" },
+        { name: "GPTBot", day: 8, path: "/b?x" },
+        { name: "ChatGPT-User", day: 8, path: "/a" },
+        { name: "Googlebot", day: 8, path: "/a" },
+        { name: "GPTBot", day: 1, path: "/a" },
+      ],
+      [
+        { source: "ChatGPT", day: 8, path: "/a", buys: true },
+        { source: "Google", day: 8, path: "/a", buys: true },
+        { source: "ChatGPT", day: 1, path: "/a", buys: true },
+      ],
+    );
+    const { body } = await account.get(`/api/v1/sites/${id}/ai?range=7d&compare=previous`).expect(200);
+    const of = (name: keyof typeof agents, operator: string, n: number) => ({
+      name,
+      operator,
+      purpose: purposes[name],
+      requests: n,
+      pages: n,
+      unknown: n,
+      errors: n,
+      missing: n,
+      ...figures,
+    });
+    expect(body).toEqual({
+      range: "7d",
+      machines: [of("GPTBot", "OpenAI", 2), of("ChatGPT-User", "OpenAI", 1), of("Googlebot", "Google", 1)],
+      engines: [
+        {
+          name: "ChatGPT",
+          crawled: 2,
+          answered: 1,
+          referred: 1,
+          conversions: 1,
+          revenue: [{ currency: "EUR", amount: "12.5" }],
+        },
+      ],
+      pages: [
+        { path: "/a", crawled: 2, answered: 1, referred: 1, visitors: 2 },
+        { path: "/b", crawled: 1, answered: 0, referred: 0, visitors: 0 },
+      ],
+      previous: {
+        from: "2026-05-26",
+        to: "2026-06-01",
+        requests: 1,
+        crawled: 1,
+        answered: 0,
+        referred: 1,
+        conversions: 1,
+      },
+    });
+  });
+
+  it("is empty for a site without figures, and has every point of a series", async () => {
+    test.setNow(now);
+    const account = await test.makeAccount();
+    const id = await account.makeSite();
+    const empty = { machines: [], engines: [], pages: [] };
+    expect((await account.get(`/api/v1/sites/${id}/ai?range=today`).expect(200)).body).toEqual({
+      range: "today",
+      ...empty,
+    });
+    const { body } = await account
+      .get(`/api/v1/sites/${id}/ai?from=2026-05-31&to=2026-06-01&interval=month`)
+      .expect(200);
+    const none = { requests: 0, crawled: 0, answered: 0, referred: 0 };
+    expect(body.series).toEqual([
+      { month: "2026-05", ...none },
+      { month: "2026-06", ...none },
+    ]);
+  });
+
+  it("equals a recount of any requests and visits", async () => {
+    test.setNow(now);
+    const day = fc.integer({ min: 1, max: 8 });
+    const path = fc.constantFrom("/a", "/b", "/c");
+    const name = fc.constantFrom(...(Object.keys(agents) as (keyof typeof agents)[]));
+    const source = fc.constantFrom(...(Object.keys(sources) as (keyof typeof sources)[]));
+    const requests = fc.array(fc.record({ name, day, path }), { maxLength: 40 });
+    const visits = fc.array(fc.record({ source, day, path, buys: fc.boolean() }), { maxLength: 20 });
+    const account = await test.makeAccount();
+    await fc.assert(
+      fc.asyncProperty(requests, visits, async (made, visited) => {
+        const id = await makeSite(account, made, visited);
+        const { body } = await account.get(`/api/v1/sites/${id}/ai?from=2026-06-02&to=2026-06-08&interval=day`);
+        const [seen, came] = [made.filter((each) => each.day > 1), visited.filter((each) => each.day > 1)];
+        const sent = came.filter((each) => each.source !== "Google");
+        for (const each of body.machines) {
+          const own = seen.filter((request) => request.name === each.name);
+          expect([each.requests, each.pages]).toEqual([own.length, new Set(own.map((request) => request.path)).size]);
+        }
+        expect(body.machines).toHaveLength(new Set(seen.map((each) => each.name)).size);
+        for (const each of body.engines) {
+          const own = sent.filter((visit) => visit.source === each.name);
+          expect(each.referred).toBe(own.length);
+          expect(each.conversions).toBe(own.filter(({ buys }) => buys).length);
+        }
+        const count = (of: readonly MachineRequest[], ...names: string[]) =>
+          of.filter(({ name }) => names.includes(purposes[name])).length;
+        for (const each of body.pages) {
+          const own = seen.filter((request) => request.path === each.path);
+          expect(each).toEqual({
+            path: each.path,
+            crawled: count(own, "training", "search"),
+            answered: count(own, "assistant"),
+            referred: sent.filter((visit) => visit.path === each.path).length,
+            visitors: came.filter((visit) => visit.path === each.path).length,
+          });
+        }
+        for (const [index, each] of body.series.entries()) {
+          const own = seen.filter((request) => request.day === index + 2);
+          expect([each.requests, each.answered]).toEqual([own.length, count(own, "assistant")]);
+          expect(each.referred).toBe(sent.filter((visit) => visit.day === index + 2).length);
+        }
+      }),
+      randomRuns(6),
+    );
+  });
+});
+
+describe("400, 403 and 404", () => {
+  it("refuse hours, Free accounts and another account's site", async () => {
+    const [own, foreign, free] = [await test.makeAccount(), await test.makeAccount(), await test.makeAccount("free")];
+    const id = await own.makeSite();
+    await own.get(`/api/v1/sites/${id}/ai?interval=hour`).expect(400);
+    await foreign.get(`/api/v1/sites/${id}/ai`).expect(404);
+    await free.get(`/api/v1/sites/${await free.makeSite()}/ai`).expect(403);
+  });
+});

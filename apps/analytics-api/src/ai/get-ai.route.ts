@@ -1,0 +1,88 @@
+import { principalOf } from "@waymark/auth";
+import { named, route } from "@waymark/service/http";
+import {
+  aiFigures,
+  aiIntervals,
+  checkRange,
+  limitParameter,
+  rangeAnswer,
+  rangeParameters,
+  readAi,
+  readInTime,
+  readOwnColumns,
+  resolveRange,
+  type StatisticsDeps,
+} from "@waymark/web-stats/statistics";
+import { z } from "zod";
+import { siteAnswers } from "../api.js";
+
+const aiQuery = z
+  .object({
+    ...rangeParameters,
+    limit: limitParameter,
+    interval: z.enum(aiIntervals).optional().describe("Adds `series`, the figures of every day, week or month"),
+    compare: z.enum(["previous"]).optional().describe("Adds `previous`, the totals of the days before"),
+  })
+  .superRefine(checkRange);
+
+const description = `Extension of the contract: requests of machines by the list of machines, apart from visits; the visits that AI assistants sent, and what those did for the site's goals.
+
+\`waymark import\` counts machines' requests of a web server's log. A machine is of an engine where the engine's answers have links to pages: \`referred\` counts visits of the channel \`AI Assistants\`, in a page those that began with it. Sums of a page are of all machines with these purposes. A day keeps 10,000 pairs of machine and page and counts the rest as \`(other)\`, the last row of \`pages\`, beside the \`limit\`.`;
+
+const example = {
+  range: "7d",
+  machines: [
+    {
+      name: "GPTBot",
+      operator: "OpenAI",
+      purpose: "training",
+      requests: 812,
+      pages: 96,
+      verified: 790,
+      unknown: 0,
+      false: 22,
+      errors: 14,
+      missing: 13,
+      blocked: 1,
+      failed: 0,
+    },
+  ],
+  engines: [
+    {
+      name: "ChatGPT",
+      crawled: 1_040,
+      answered: 311,
+      referred: 57,
+      conversions: 4,
+      revenue: [{ currency: "EUR", amount: "196" }],
+    },
+  ],
+  pages: [{ path: "/pricing", crawled: 31, answered: 44, referred: 12, visitors: 203 }],
+};
+
+/** `GET /sites/:id/ai`, an extension of the contract. */
+export function getAiRoute(deps: StatisticsDeps) {
+  return route({
+    method: "get",
+    path: "/sites/:id/ai",
+    operationId: "getAi",
+    summary: "Read which machines read a site, and which visits AI assistants send",
+    description,
+    params: { id: "The site's id" },
+    query: aiQuery,
+    answers: siteAnswers({
+      description: "The site's machines, engines and pages in the range",
+      schema: named("Ai", z.object({ ...rangeAnswer, ...aiFigures.shape })),
+      example,
+    }),
+    async handle(input) {
+      const { asked, ...days } = resolveRange(input.query, deps.now());
+      const { limit, interval, compare } = input.query;
+      const query = { days, limit, interval, withPrevious: compare === "previous" };
+      const body = await readOwnColumns(deps, principalOf(input.response), input, ({ id: siteId }, columns) =>
+        readInTime(asked, readAi({ ...deps, columns }, { siteId, ...query })),
+      );
+      return { status: 200, body: { ...asked, ...body } };
+    },
+  });
+}

@@ -1,0 +1,192 @@
+import { Buffer } from "node:buffer";
+import type pg from "pg";
+import { z } from "zod";
+import { findMachine, unnamedMachine } from "../../analytics/attribution/machines.js";
+import { otherValue } from "../../lists/lists.js";
+import type { ColumnReader } from "../columns/day-columns.js";
+import { toRevenue } from "../goals/count-goals.js";
+import { type Days, listDays, previousDays } from "../range.js";
+import { pointsOf } from "../read-statistics.js";
+import { maxListBytes, rowBytes } from "../statistics.query.js";
+import { readMachineDays, readMachineFigures, readVisitorsOf } from "./machine-figures.query.js";
+import { type Referral, readReferrals } from "./read-referrals.js";
+
+const count = z.number();
+const revenue = z.array(z.object({ currency: z.string(), amount: z.string().describe("A decimal, exact") }));
+
+const machineFigures = z.object({
+  name: z.string().describe(`\`${unnamedMachine}\` for bots outside the list`),
+  operator: z.string(),
+  purpose: z.string(),
+  requests: count,
+  pages: count.describe("Different paths"),
+  verified: count,
+  unknown: count,
+  false: count,
+  errors: count.describe("Answers with status 400 to 599"),
+  missing: count.describe("Of them 404 and 410"),
+  blocked: count.describe("Of them 401, 403 and 429"),
+  failed: count.describe("Of them 500 to 599"),
+});
+
+const engineFigures = z.object({
+  name: z.string(),
+  crawled: count.describe("Requests for training and search"),
+  answered: count.describe("Requests for the answer to a person"),
+  referred: count.describe("Visits of the channel `AI Assistants` and this source"),
+  conversions: count.describe("Events and page views of these visits that fulfil a goal, each once"),
+  revenue,
+});
+
+const pageFigures = z.object({
+  path: z.string(),
+  crawled: count,
+  answered: count,
+  referred: count.describe("Visits of the channel `AI Assistants` that began here"),
+  visitors: count.describe("All visitors of the page"),
+});
+
+/** Machines' requests have a day, and no hour. */
+export const aiIntervals = ["day", "week", "month"] as const;
+
+type AiInterval = (typeof aiIntervals)[number];
+
+const totals = { requests: count, crawled: count, answered: count, referred: count };
+
+export const aiFigures = z.object({
+  machines: z.array(machineFigures),
+  engines: z.array(engineFigures),
+  pages: z.array(pageFigures),
+  series: z
+    .array(z.object({ ...Object.fromEntries(aiIntervals.map((name) => [name, z.string().optional()])), ...totals }))
+    .optional()
+    .describe("With `interval`, every day, week from Monday or month of the range, under its name"),
+  previous: z
+    .object({ from: z.string(), to: z.string(), ...totals, conversions: count })
+    .optional()
+    .describe("With `compare=previous`, the totals of as many days before the range"),
+});
+
+export type AiFigures = z.infer<typeof aiFigures>;
+
+interface AiQuery {
+  readonly siteId: string;
+  readonly days: Days;
+  readonly limit: number;
+  readonly interval: AiInterval | undefined;
+  readonly withPrevious: boolean;
+}
+
+interface AiDeps {
+  readonly pool: pg.Pool;
+  readonly columns: ColumnReader;
+}
+
+/** Reads which machines read a site, which visits their engines send, and what those do for its goals. */
+export async function readAi(deps: AiDeps, query: AiQuery): Promise<AiFigures> {
+  const { siteId, days, limit, interval, withPrevious } = query;
+  const { pool } = deps;
+  const referrals = await readReferrals(deps, { siteId, days });
+  const { machines, pages } = await readMachineFigures(pool, { siteId, ...days, referred: referrals.byPage, limit });
+  const shown = withinBytes(pages);
+  const visitors = await readVisitorsOf(pool, { siteId, ...days, paths: shown.map(({ path }) => path) });
+  return {
+    machines: machines.slice(0, limit).map(toMachine),
+    engines: toEngines(machines, referrals.bySource).slice(0, limit),
+    pages: shown.map((page) => ({ ...page, visitors: visitors.get(page.path) ?? 0 })),
+    ...(interval && { series: await readSeries(pool, { ...query, interval }, referrals.byDay) }),
+    ...(withPrevious && { previous: await readTotals(deps, siteId, previousDays(days)) }),
+  };
+}
+
+type MachineSums = Awaited<ReturnType<typeof readMachineFigures>>["machines"][number];
+
+function toMachine({
+  machine: name,
+  refuted,
+  verified,
+  requests,
+  ...sums
+}: MachineSums): AiFigures["machines"][number] {
+  const { purpose, pages, errors, missing, blocked, failed } = sums;
+  const operator = findMachine(name)?.operator ?? "";
+  const unknown = requests - verified - refuted;
+  return {
+    name,
+    operator,
+    purpose,
+    requests,
+    pages,
+    verified,
+    unknown,
+    false: refuted,
+    errors,
+    missing,
+    blocked,
+    failed,
+  };
+}
+
+function toEngines(machines: readonly MachineSums[], bySource: ReadonlyMap<string, Referral>): AiFigures["engines"] {
+  const engines = new Map<string, { crawled: number; answered: number }>();
+  for (const name of bySource.keys()) engines.set(name, { crawled: 0, answered: 0 });
+  for (const { machine, purpose, requests } of machines) {
+    const name = findMachine(machine)?.engine;
+    if (name === undefined) continue;
+    const engine = engines.get(name) ?? { crawled: 0, answered: 0 };
+    engines.set(name, engine);
+    if (purpose === "training" || purpose === "search") engine.crawled += requests;
+    if (purpose === "assistant") engine.answered += requests;
+  }
+  const rows = Array.from(engines, ([name, sums]) => {
+    const { visits = 0, conversions = 0, revenue = new Map<string, bigint>() } = bySource.get(name) ?? {};
+    return { name, ...sums, referred: visits, conversions, revenue: toRevenue(revenue) };
+  });
+  const read = ({ crawled, answered }: { crawled: number; answered: number }) => crawled + answered;
+  return rows.sort((a, b) => read(b) - read(a) || b.referred - a.referred || (a.name < b.name ? -1 : 1));
+}
+
+/** Pages until the list's share of an answer; `(other)` stays. */
+function withinBytes<Page extends { path: string }>(pages: readonly Page[]): Page[] {
+  let bytes = 0;
+  return pages.filter(({ path }) => {
+    bytes += Buffer.byteLength(JSON.stringify(path)) + rowBytes;
+    return bytes <= maxListBytes / 2 || path === otherValue;
+  });
+}
+
+async function readSeries(
+  pool: pg.Pool,
+  { siteId, days, interval }: AiQuery & { interval: AiInterval },
+  referred: ReadonlyMap<string, number>,
+) {
+  const byDay = new Map((await readMachineDays(pool, { siteId, ...days })).map((row) => [row.day, row]));
+  const points = new Map<string, { requests: number; crawled: number; answered: number; referred: number }>();
+  for (const day of listDays(days)) {
+    const [name = day] = pointsOf[interval](day);
+    const point = points.get(name) ?? { requests: 0, crawled: 0, answered: 0, referred: 0 };
+    points.set(name, point);
+    const { requests = 0, crawled = 0, answered = 0 } = byDay.get(day) ?? {};
+    point.requests += requests;
+    point.crawled += crawled;
+    point.answered += answered;
+    point.referred += referred.get(day) ?? 0;
+  }
+  return Array.from(points, ([name, point]) => ({ [interval]: name, ...point }));
+}
+
+async function readTotals(deps: AiDeps, siteId: string, days: Days) {
+  const rows = await readMachineDays(deps.pool, { siteId, ...days });
+  const { bySource } = await readReferrals(deps, { siteId, days });
+  const sumOf = (name: "requests" | "crawled" | "answered") => rows.reduce((sum, row) => sum + row[name], 0);
+  const sent = [...bySource.values()];
+  return {
+    from: days.first,
+    to: days.last,
+    requests: sumOf("requests"),
+    crawled: sumOf("crawled"),
+    answered: sumOf("answered"),
+    referred: sent.reduce((sum, { visits }) => sum + visits, 0),
+    conversions: sent.reduce((sum, { conversions }) => sum + conversions, 0),
+  };
+}
