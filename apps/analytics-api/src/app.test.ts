@@ -46,7 +46,7 @@ describe("the statistics service", () => {
       });
       expect(byName.get("lists")).toMatchObject({ explode: false, schema: { type: "array" } });
       expect(Object.keys(body.components.schemas).sort()).toEqual([
-        ...["Error", "Events", "Funnel", "Funnels", "Goals", "Site", "Stats", "ValidationError"],
+        ...["Ai", "Error", "Events", "Funnel", "Funnels", "Goals", "Site", "Stats", "ValidationError"],
       ]);
       expect(parameters.map(({ name }: { name: string }) => name)).toEqual([
         ...["id", "range", "from", "to", "limit", "lists", "metrics", "filters", "interval", "compare"],
