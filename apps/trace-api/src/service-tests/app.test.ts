@@ -94,14 +94,17 @@ describe("the trace service", () => {
       expect(parameters.get("status")).toMatchObject({ explode: false, schema: statuses });
       expect(Object.keys(body.components.schemas).sort()).toEqual([
         ...[
+          "AccountChange",
           "Agent",
           "AgentPage",
           "AgentScores",
           "AgentSeries",
           "BatchSpan",
+          "Dropped",
           "Error",
           "Failure",
           "FailurePage",
+          "Kept",
           "ListedTrace",
           "ModelUsage",
           "NewScore",

@@ -20,6 +20,8 @@ export const routes: Readonly<Record<string, string>> = {
   "trace-api GET /api/v1/agents/{agent_id}/scores": "works",
   "trace-api GET /api/v1/usage": "works",
   "trace-api GET /api/v1/usage/models": "works",
+  "trace-api GET /api/v1/usage/dropped": "no request of the run asks for it; a test of the trace API does",
+  "trace-api PATCH /api/v1/account": "no request of the run changes what is kept; a test of the trace API does",
   "trace-api GET /api/v1/sessions": "works",
   "trace-api GET /api/v1/sessions/{session_id}":
     "no trace of the run has a session; a test of the trace API asks for one",
