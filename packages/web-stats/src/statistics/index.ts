@@ -17,7 +17,7 @@ export {
 } from "./goals/goals.query.js";
 export { funnelFigures, goalFigures, readFunnel, readGoals } from "./goals/read-goals.js";
 export { csvType, type ListAnswer, writeCsv } from "./list-rows.js";
-export { type AiFigures, aiFigures, aiIntervals, readAi } from "./machines/read-ai.js";
+export { aiFigures, aiIntervals, readAi } from "./machines/read-ai.js";
 export { type AskedMetric, askedNames, engagementNames, type Metric, metricNames } from "./metrics.js";
 export {
   checkRange,

@@ -67,7 +67,7 @@ export const aiFigures = z.object({
     .describe("With `compare=previous`, the totals of as many days before the range"),
 });
 
-export type AiFigures = z.infer<typeof aiFigures>;
+type AiFigures = z.infer<typeof aiFigures>;
 
 interface AiQuery {
   readonly siteId: string;
