@@ -90,11 +90,11 @@ async function startAll(system: System): Promise<AppProcess[]> {
     if (!passwords) return { DATABASE_URL: databaseUrl };
     return { DIRECT_DATABASE_URL: "", DATABASE_URL: roleUrl(databaseUrl, role, passwords[role]) };
   };
-  let running: AppProcess[] = [];
+  const running: AppProcess[] = [];
+  undo.push(() => Promise.all(running.map((app) => app.stop())));
   // A start after a kill ends the processes named here.
   const publishApps = () => claim.publish({ apps: running.map(({ name, identity }) => ({ name, ...identity })) });
-  running = await openApps(system, databaseOf, publishApps);
-  undo.push(() => Promise.all(running.map((app) => app.stop())));
+  for await (const app of openApps(system, databaseOf, publishApps)) running.push(app);
   await publishApps();
   const failure = Promise.race(running.map((app) => app.ended)).then((how) => {
     throw new Error(how);
@@ -106,13 +106,13 @@ async function startAll(system: System): Promise<AppProcess[]> {
 /** Loads the demo, waits until all is ready, and prints the addresses. */
 async function welcome(system: System, databaseUrl: string, running: readonly AppProcess[]): Promise<void> {
   const { say, signal, env, settings, dataFolder, claim } = system;
+  const ports = await Promise.all(running.map((app) => app.ready));
+  const urlOf = (app: AppName) => `http://127.0.0.1:${ports[apps.indexOf(app)]}`;
+  for (const app of servedApps) await askApp({ app, url: `${urlOf(app)}/ready`, signal });
   // Nor does your own database get the demo's accounts, whose keys are printed, without --demo.
   const demo = system.isDemoWanted
     ? await loadDemo({ databaseUrl, dataFolder, now: new Date(), say, signal })
     : undefined;
-  const ports = await Promise.all(running.map((app) => app.ready));
-  const urlOf = (app: AppName) => `http://127.0.0.1:${ports[apps.indexOf(app)]}`;
-  for (const app of servedApps) await askApp({ app, url: `${urlOf(app)}/ready`, signal });
   const [traceUrl, analyticsUrl, collectorUrl] = [urlOf("trace-api"), urlOf("analytics-api"), urlOf("collector")];
   await demo?.sendTraces(traceUrl);
   const dashboardUrl = dashboardUrlOf(env, settings);
@@ -153,11 +153,11 @@ async function openDatabase({ dataFolder, undo, say }: System): Promise<string> 
   return postgres.connectionString;
 }
 
-async function openApps(
-  { env, say, options, settings, dataFolder, isDemoWanted }: System,
+async function* openApps(
+  { env, say, options, settings, dataFolder, isDemoWanted, signal, crashed }: System,
   databaseOf: (app: AppName) => NodeJS.ProcessEnv,
   publishApps: () => Promise<void>,
-): Promise<AppProcess[]> {
+): AsyncGenerator<AppProcess, void, void> {
   const logFolder = join(dataFolder, "logs");
   await mkdir(logFolder, { recursive: true, mode: 0o700 });
   await chmod(logFolder, 0o700);
@@ -180,23 +180,28 @@ async function openApps(
     });
   if (!isWatchWanted && inspected === undefined && !options.areProcessesWanted && settings.isOneProcessEnough) {
     const runs = await loadRuns(root);
-    return apps.map((name) => {
+    for (const name of apps) {
       const furtherPort = name === "trace-api" ? settings.otlpPort : 0;
       const own = { ...appEnv, ...databaseOf(name) };
-      return runInProcess({ name, run: runs[name], env: own, furtherPort, logFile: logFileOf(name), say });
-    });
+      const app = runInProcess({ name, run: runs[name], env: own, furtherPort, logFile: logFileOf(name), say });
+      yield app;
+      // Together they would hold the loop until connections of the first ones time out.
+      await Promise.race([app.ready, aborted(signal), crashed]);
+      signal.throwIfAborted();
+    }
+    return;
   }
   if (!isWatchWanted) {
     const pause = (ms: number, signal: AbortSignal) => wait(ms, undefined, { signal }).catch(() => undefined);
-    return apps.map((name) =>
-      keepRunning({ start: () => start(name), say, onRestart: publishApps, pause, now: Date.now }),
-    );
+    for (const name of apps)
+      yield keepRunning({ start: () => start(name), say, onRestart: publishApps, pause, now: Date.now });
+    return;
   }
   const cwd = join(root, "apps/dashboard");
   const entry = join(cwd, "scripts/watch-pages.mjs");
   const pages = startApp({ name: "pages", entry, nodeFlags: [], env, cwd, logFile: logFileOf("pages"), say });
   await pages.ready;
-  return [...watchApps({ root, names: apps, start, say }), pages];
+  yield* [...watchApps({ root, names: apps, start, say }), pages];
 }
 
 /** The apps' settings: the ports, and the addresses by which they lead to each other. */
