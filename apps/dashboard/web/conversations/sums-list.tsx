@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import type { SessionList } from "../../src/sessions/sessions.route.js";
+import type { SessionList } from "../../src/conversations/conversations.route.js";
 import { useMe, usePages, useQuery } from "../data/query.js";
 import { CopyField } from "../ui/copy-button.js";
 import { formatCount } from "../ui/format.js";

@@ -1,5 +1,5 @@
-import "./sessions.css";
-import type { SessionList } from "../../src/sessions/sessions.route.js";
+import "./conversations.css";
+import type { SessionList } from "../../src/conversations/conversations.route.js";
 import { queryOf } from "../data/paths.js";
 import { Ago } from "../ui/ago.js";
 import { formatDuration } from "../ui/format.js";

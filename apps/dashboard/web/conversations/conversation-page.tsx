@@ -1,7 +1,7 @@
-import "./sessions.css";
+import "./conversations.css";
 import { useState } from "preact/hooks";
 import { useRoute } from "preact-iso";
-import type { Conversation } from "../../src/sessions/sessions.route.js";
+import type { Conversation } from "../../src/conversations/conversations.route.js";
 import { queryOf } from "../data/paths.js";
 import { usePages, useQuery } from "../data/query.js";
 import { Ago, Moment } from "../ui/ago.js";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { useDashboard } from "../dashboard.fixture.js";
 import { insertTrace } from "../traces/traces.fixture.js";
-import type { Conversation, SessionList, UserList } from "./sessions.route.js";
+import type { Conversation, SessionList, UserList } from "./conversations.route.js";
 
 const dashboard = useDashboard();
 const { pool } = dashboard;

@@ -1,5 +1,5 @@
-import "./sessions.css";
-import type { UserList } from "../../src/sessions/sessions.route.js";
+import "./conversations.css";
+import type { UserList } from "../../src/conversations/conversations.route.js";
 import { queryOf } from "../data/paths.js";
 import { Ago } from "../ui/ago.js";
 import { formatCount } from "../ui/format.js";
