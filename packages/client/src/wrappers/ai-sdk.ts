@@ -1,5 +1,6 @@
 import {
   type Assembly,
+  append,
   countOf,
   loose,
   type ModelAnswer,
@@ -84,7 +85,7 @@ function assemble(): Assembly {
     if (kind === "text-delta" || kind === "reasoning-delta") {
       const name = kind.slice(0, -"-delta".length);
       const text = textOf(delta) ?? "";
-      if (last?.["type"] === name) last["text"] = `${last["text"]}${text}`;
+      if (last?.["type"] === name) last["text"] = append(last["text"], text);
       else content.push({ type: name, text });
     } else if (kind === "tool-call" || kind === "tool-result" || kind === "source")
       content.push({ type: kind, ...rest });

@@ -1,12 +1,14 @@
 import type { TokenUsage } from "../span-attributes.js";
 import {
   type Assembly,
+  append,
   countOf,
   type Loose,
   loose,
   type ModelAnswer,
   type ModelCall,
   recordMethod,
+  requestAttributes,
   textOf,
   type WrapOptions,
 } from "./model-call.js";
@@ -24,18 +26,9 @@ export function wrapAnthropic<Client>(client: Client, options?: WrapOptions): Cl
 }
 
 function describe(body: Loose): ModelCall {
-  const attributes: Record<string, unknown> = {};
-  for (const name of ["temperature", "top_p", "top_k", "max_tokens"])
-    if (body[name] !== undefined) attributes[`gen_ai.request.${name}`] = body[name];
-  if (body["tools"]) attributes["gen_ai.tool.definitions"] = body["tools"];
-  if (body["system"]) attributes["gen_ai.system_instructions"] = body["system"];
-  return {
-    operation: "chat",
-    provider: "anthropic",
-    model: textOf(body["model"]),
-    input: body["messages"],
-    attributes,
-  };
+  const attributes = requestAttributes(body, ["temperature", "top_p", "top_k", "max_tokens"], "system");
+  const { model, messages: input } = body;
+  return { operation: "chat", provider: "anthropic", model: textOf(model), input, attributes };
 }
 
 /** Anthropic counts cached tokens beside the input; Waymark counts them in it. */
@@ -72,10 +65,7 @@ function assemble(): Assembly {
       blocks[index] = { ...loose(event["content_block"]) };
     const [block, delta] = [blocks[index], loose(event["delta"])];
     const name = deltaNames[delta["type"] as unknown as keyof typeof deltaNames];
-    if (block && name) {
-      const member = name === "partial_json" ? "partial_json" : name;
-      block[member] = `${textOf(block[member]) ?? ""}${textOf(delta[name]) ?? ""}`;
-    }
+    if (block && name) block[name] = append(block[name], textOf(delta[name]) ?? "");
     if (event["type"] === "content_block_stop" && block) finishInput(block);
     reason = textOf(delta["stop_reason"]) ?? reason;
   };

@@ -121,6 +121,24 @@ export function textOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
+/** Of a text that arrives in parts; what is recorded of a value is cut at as much. */
+const maxText = 1_000_000;
+
+/** A text and its next part, up to {@link maxText}. */
+export function append(text: unknown, part: string): string {
+  const present = textOf(text) ?? "";
+  return present.length < maxText ? present + part : present;
+}
+
+/** What all requests tell of themselves: sampling by the library's names, tools, and the system's prompt. */
+export function requestAttributes(body: Loose, names: readonly string[], system: string): Record<string, unknown> {
+  const attributes: Record<string, unknown> = {};
+  for (const name of names) if (body[name] !== undefined) attributes[`gen_ai.request.${name}`] = body[name];
+  if (body["tools"]) attributes["gen_ai.tool.definitions"] = body["tools"];
+  if (body[system]) attributes["gen_ai.system_instructions"] = body[system];
+  return attributes;
+}
+
 export function countOf(value: unknown): number | undefined {
   return typeof value === "number" ? value : undefined;
 }

@@ -1,12 +1,14 @@
 import type { TokenUsage } from "../span-attributes.js";
 import {
   type Assembly,
+  append,
   countOf,
   type Loose,
   loose,
   type ModelAnswer,
   type ModelCall,
   recordMethod,
+  requestAttributes,
   textOf,
   type WrapOptions,
 } from "./model-call.js";
@@ -29,11 +31,7 @@ export function wrapOpenAI<Client>(client: Client, options?: WrapOptions): Clien
 
 function describer(operation: string, inputName: string): (body: Loose) => ModelCall {
   return (body) => {
-    const attributes: Record<string, unknown> = {};
-    for (const name of ["temperature", "top_p", "max_tokens"])
-      if (body[name] !== undefined) attributes[`gen_ai.request.${name}`] = body[name];
-    if (body["tools"]) attributes["gen_ai.tool.definitions"] = body["tools"];
-    if (body["instructions"]) attributes["gen_ai.system_instructions"] = body["instructions"];
+    const attributes = requestAttributes(body, ["temperature", "top_p", "max_tokens"], "instructions");
     return { operation, provider: "openai", model: textOf(body["model"]), input: body[inputName], attributes };
   };
 }
@@ -101,16 +99,16 @@ function assembleChat(): Assembly {
 
 function addDelta(message: Message, delta: Loose): void {
   const [content, refusal] = [textOf(delta["content"]), textOf(delta["refusal"])];
-  if (content !== undefined) message.content = (message.content ?? "") + content;
-  if (refusal !== undefined) message.refusal = (message.refusal ?? "") + refusal;
+  if (content !== undefined) message.content = append(message.content, content);
+  if (refusal !== undefined) message.refusal = append(message.refusal, refusal);
   for (const { index, id, function: called } of listOf(delta["tool_calls"])) {
     message.tool_calls ??= [];
     const at = Math.min(countOf(index) ?? 0, 127);
     const call: ToolCall = message.tool_calls[at] ?? { type: "function", function: { name: "", arguments: "" } };
     message.tool_calls[at] = call;
     if (textOf(id)) call.id = textOf(id);
-    call.function.name += textOf(loose(called)["name"]) ?? "";
-    call.function.arguments += textOf(loose(called)["arguments"]) ?? "";
+    call.function.name = append(call.function.name, textOf(loose(called)["name"]) ?? "");
+    call.function.arguments = append(call.function.arguments, textOf(loose(called)["arguments"]) ?? "");
   }
 }
 
@@ -130,7 +128,7 @@ function assembleResponse(): Assembly {
     if (/\.(?:completed|incomplete|failed)$/.test(textOf(type) ?? "") && told !== undefined) isWhole = true;
     const text = textOf(delta);
     const key = `${textOf(item_id) ?? countOf(output_index) ?? ""}`;
-    if (text !== undefined && texts.size < 128) texts.set(key, (texts.get(key) ?? "") + text);
+    if (text !== undefined && texts.size < 128) texts.set(key, append(texts.get(key), text));
   };
   const answer = (): ModelAnswer => {
     const { output, finishReasons, ...known } = readResponse(response);

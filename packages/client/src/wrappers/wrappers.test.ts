@@ -259,7 +259,7 @@ describe("an Anthropic client", () => {
 });
 
 describe("streams that break at any place", () => {
-  const places = Array.from({ length: 10 }, () => Math.floor(Math.random() * 9));
+  const places = Array.from({ length: 9 }, (_, place) => place);
   it.each(places)(
     "are seen as without the wrapper, and what had arrived is recorded: after %i events",
     async (place) => {
