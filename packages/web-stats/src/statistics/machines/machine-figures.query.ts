@@ -1,10 +1,11 @@
 import type pg from "pg";
+import type { Purpose } from "../../analytics/attribution/machine-list.schema.js";
 import { dimensionOf, lists, otherValue } from "../../lists/lists.js";
 import type { Days } from "../range.js";
 
 interface MachineFigures {
   readonly machine: string;
-  readonly purpose: string;
+  readonly purpose: Purpose;
   readonly requests: number;
   readonly pages: number;
   readonly verified: number;
@@ -23,12 +24,13 @@ interface PageFigures {
 }
 
 /** Requests by what they are for: an index of pages or a model, or the answer to a person. */
-const ofPurpose = {
-  crawled: "purpose IN ('training', 'search')",
-  answered: "purpose = 'assistant'",
-} as const;
+export const purposesOf = {
+  crawled: ["training", "search"],
+  answered: ["assistant"],
+} as const satisfies Record<string, readonly Purpose[]>;
 
-const sumOf = (purpose: keyof typeof ofPurpose) => `coalesce(sum(requests) FILTER (WHERE ${ofPurpose[purpose]}), 0)`;
+const sumOf = (figure: keyof typeof purposesOf) =>
+  `coalesce(sum(requests) FILTER (WHERE purpose IN (${purposesOf[figure].map((name) => `'${name}'`).join(", ")})), 0)`;
 
 /**
  * The sums of each machine, and of the pages with most requests of crawlers and assistants, joined with the given visits by the

@@ -8,7 +8,7 @@ import { toRevenue } from "../goals/count-goals.js";
 import { type Days, listDays, previousDays } from "../range.js";
 import { pointsOf } from "../read-statistics.js";
 import { maxListBytes, rowBytes } from "../statistics.query.js";
-import { readMachineDays, readMachineFigures, readVisitorsOf } from "./machine-figures.query.js";
+import { purposesOf, readMachineDays, readMachineFigures, readVisitorsOf } from "./machine-figures.query.js";
 import { type Referral, readReferrals } from "./read-referrals.js";
 
 const count = z.number();
@@ -101,30 +101,9 @@ export async function readAi(deps: AiDeps, query: AiQuery): Promise<AiFigures> {
 
 type MachineSums = Awaited<ReturnType<typeof readMachineFigures>>["machines"][number];
 
-function toMachine({
-  machine: name,
-  refuted,
-  verified,
-  requests,
-  ...sums
-}: MachineSums): AiFigures["machines"][number] {
-  const { purpose, pages, errors, missing, blocked, failed } = sums;
+function toMachine({ machine: name, refuted, ...sums }: MachineSums): AiFigures["machines"][number] {
   const operator = findMachine(name)?.operator ?? "";
-  const unknown = requests - verified - refuted;
-  return {
-    name,
-    operator,
-    purpose,
-    requests,
-    pages,
-    verified,
-    unknown,
-    false: refuted,
-    errors,
-    missing,
-    blocked,
-    failed,
-  };
+  return { name, operator, ...sums, unknown: sums.requests - sums.verified - refuted, false: refuted };
 }
 
 function toEngines(machines: readonly MachineSums[], bySource: ReadonlyMap<string, Referral>): AiFigures["engines"] {
@@ -135,8 +114,8 @@ function toEngines(machines: readonly MachineSums[], bySource: ReadonlyMap<strin
     if (name === undefined) continue;
     const engine = engines.get(name) ?? { crawled: 0, answered: 0 };
     engines.set(name, engine);
-    if (purpose === "training" || purpose === "search") engine.crawled += requests;
-    if (purpose === "assistant") engine.answered += requests;
+    for (const figure of ["crawled", "answered"] as const)
+      if (purposesOf[figure].some((each) => each === purpose)) engine[figure] += requests;
   }
   const rows = Array.from(engines, ([name, sums]) => {
     const { visits = 0, conversions = 0, revenue = new Map<string, bigint>() } = bySource.get(name) ?? {};
