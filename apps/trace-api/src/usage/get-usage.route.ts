@@ -1,17 +1,10 @@
 import { principalOf } from "@waymark/auth";
 import { planIds, utcMonth } from "@waymark/plan";
 import { named, route } from "@waymark/service/http";
-import {
-  getUsage,
-  instrumentations,
-  keepModes,
-  oneByOne,
-  presentUsage,
-  type TimedBatching,
-  timestamp,
-} from "@waymark/traces";
+import { getUsage, oneByOne, presentUsage, type TimedBatching, timestamp } from "@waymark/traces";
 import { z } from "zod";
 import type { ByteReserve } from "./byte-reserve.js";
+import { keptFields } from "./keep.route.js";
 
 const usageSchema = named(
   "Usage",
@@ -24,8 +17,7 @@ const usageSchema = named(
       remaining: z.number(),
       resets_at: timestamp,
     }),
-    keep: z.enum(keepModes).describe("Which new traces of OpenTelemetry are kept: all, or those of agents"),
-    leave_out: z.array(z.enum(instrumentations)).describe("Instrumentations without spans in traces of agents"),
+    ...keptFields,
     dropped: z
       .object({ traces: z.number(), since: timestamp })
       .describe("Traces without an agent that the account did not keep: they count nothing"),

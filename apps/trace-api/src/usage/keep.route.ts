@@ -20,7 +20,9 @@ const leaveOut = z
   .max(20)
   .describe("Where those of agents are kept: instrumentations whose spans are left out below other spans");
 
-const keptSchema = named("Kept", z.object({ keep, leave_out: leaveOut }));
+/** What an account keeps, in answers. */
+export const keptFields = { keep, leave_out: leaveOut };
+const keptSchema = named("Kept", z.object(keptFields));
 const changeSchema = named("AccountChange", z.object({ keep: keep.optional(), leave_out: leaveOut.optional() }));
 const droppedSchema = named(
   "Dropped",
