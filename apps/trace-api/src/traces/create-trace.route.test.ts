@@ -97,7 +97,7 @@ describe("POST /api/v1/traces", () => {
       [{ status: 1 }, { status: "Must be one of: running, success, error, timeout" }],
       [{ started_at: "2026-06-01" }, { started_at: expect.stringMatching(/^Must be an ISO 8601 timestamp/) }],
       [{ started_at: 1767225600 }, { started_at: expect.stringMatching(/^Must be an ISO 8601 timestamp/) }],
-      [{ agent_id: undefined, agentId: "a" }, { agent_id: "Required, as agent_id; agentId is unknown" }],
+      [{ agent_id: undefined, agentId: "a" }, { agent_id: "Required; did you mean agent_id by agentId?" }],
       [{ started_at: "0000-01-01T00:00:00Z" }, { started_at: "Must lie in the years 0001 to 9999, in UTC" }],
       [{ ended_at: "2026-02-30T00:00:00Z" }, { ended_at: expect.stringMatching(/exist/) }],
       [{ metadata: [] }, { metadata: "Must be a JSON object or null" }],

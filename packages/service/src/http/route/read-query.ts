@@ -65,7 +65,7 @@ function misnamed(input: unknown, path: readonly PropertyKey[]): string {
   for (const name in parent) {
     if (compared++ === maxCompared) break;
     if (name !== missing && name.length <= maxNameLength && plain(name) === plain(missing))
-      return `, as ${missing}; ${name} is unknown`;
+      return `; did you mean ${missing} by ${name}?`;
   }
   return "";
 }
