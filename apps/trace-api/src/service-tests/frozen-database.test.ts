@@ -16,8 +16,7 @@ function processesOf(postmaster: number): number[] {
   return [postmaster, ...children.split(" ").filter(Boolean).map(Number)];
 }
 
-// Skipped elsewhere: /proc lists the children of a process, on Linux only.
-const describeOnLinux = process.platform === "linux" ? describe : describe.skip;
+const describeOnLinux = process.platform === "linux" ? describe : describe.skip; // Elsewhere no /proc lists children.
 
 describeOnLinux("while Postgres is frozen", () => {
   let folder: string;
