@@ -226,15 +226,18 @@ function endOfMember(text: string, start: number): number {
 
 /** The index of the quote that closes the string at `open`, or the text's length. */
 export function closingQuote(text: string, open: number): number {
-  for (let i = open + 1; ; ) {
-    const close = text.indexOf('"', i);
-    if (close < 0) return text.length;
-    let slashes = 0;
-    while (text.charCodeAt(close - 1 - slashes) === backslash) slashes++;
-    if (slashes % 2 === 0) return close;
-    i = close + 1;
+  const first = text.indexOf('"', open + 1);
+  if (first < 0) return text.length;
+  if (text.charCodeAt(first - 1) !== backslash) return first;
+  for (let i = open + 1; ; i = stringPart.lastIndex) {
+    if (text.charCodeAt(i) === quote) return i;
+    stringPart.lastIndex = i;
+    if (!stringPart.test(text)) return text.length;
   }
 }
+
+/** A part of a string without regard to what escapes mean. */
+const stringPart = /(?:[^"\\]+|\\.){1,1024}/sy;
 
 /** A string, an empty list or object, white space (RFC 8259, section 2), or a character that shapes a JSON text. */
 const piece = /"[^"\\]*(?:\\.[^"\\]*)*"|[{[][ \n\r\t]*[}\]]|[ \n\r\t]+|[{}[\],:]/g;

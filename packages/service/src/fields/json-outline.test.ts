@@ -110,6 +110,18 @@ describe("readOutline", () => {
     );
   });
 
+  it.each(["x", "ü", '\\"', "\\\\", "a\\n", "\\u00e4b"])(
+    "reads a string of 200,000 times %s, and finds what is wrong behind it",
+    (unit) => {
+      const many = unit.repeat(200_000);
+      expect(outlineOf(`{"name":"${many}"}`, { opaqueKeys: ["name"] })).toStrictEqual({
+        name: new JsonText(`"${many}"`),
+      });
+      for (const wrong of ["\\x", "\n", "\\u00"])
+        expect(read(`{"name":"${many}${wrong}"}`).found).toEqual({ problem: "malformed", at: 9 + many.length });
+    },
+  );
+
   it("yields in between, whatever the text holds", () => {
     const size = 1_048_576;
     for (const unit of ["{},", '{"a":{}},', "[],", "1,", '"a",'])

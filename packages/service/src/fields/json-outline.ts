@@ -21,13 +21,14 @@ class Refused extends Error {
 /** A step takes a few milliseconds, unless one string is longer. */
 const charsPerStep = 131_072;
 
-const { quote, comma, colon, backslash, openBracket, openBrace, closeBracket, closeBrace } = ascii;
+const { quote, comma, colon, openBracket, openBrace, closeBracket, closeBrace } = ascii;
 /** From an opening bracket or brace to its closing one in ASCII. */
 const toClosing = 2;
 
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const word = /true|false|null/y;
-const escapeSequence = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
+/** A part of a string: an expression reads it ten times as fast as a loop, and a bounded one needs little memory. */
+const stringPart = /(?:[ !#-[\]-\uffff]+|\\(?:["\\/bfnrt]|u[\da-fA-F]{4})){1,1024}/y;
 
 /**
  * Does what parsing a large body and keeping its opaque members does, in steps, and without objects for what no schema reads: 1.3
@@ -207,14 +208,10 @@ class OutlineReader {
   private stringEnd(start: number): number {
     const { text } = this;
     if (text.charCodeAt(start) !== quote) this.fail(start);
-    for (let i = start + 1; ; i++) {
-      const code = text.charCodeAt(i);
-      if (code === quote) return i + 1;
-      if (code === backslash) {
-        escapeSequence.lastIndex = i;
-        if (!escapeSequence.test(text)) this.fail(i);
-        i = escapeSequence.lastIndex - 1;
-      } else if (!(code >= 0x20)) this.fail(i);
+    for (let i = start + 1; ; i = stringPart.lastIndex) {
+      if (text.charCodeAt(i) === quote) return i + 1;
+      stringPart.lastIndex = i;
+      if (!stringPart.test(text)) this.fail(i);
     }
   }
 
