@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { cpus, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -8,12 +7,9 @@ import { startEmbeddedPostgres } from "@waymark/local";
 import { readOptions } from "@waymark/local/program-options";
 import { type ServiceOptions, type ServiceProcess, startService as startDeployed } from "../src/service.fixture.js";
 import { spansPerRequest } from "./bulk-bodies.js";
-import { latency } from "./latency.js";
 import { type Measurement, measure, type Stage, type Subject } from "./measure.js";
-import { profile } from "./profile.js";
 import { formatMeasurements, formatRatios } from "./report.js";
 import { bulkOperations, isBulk, makeAccounts, type Operation, operations } from "./scenario.js";
-import { search } from "./search.js";
 
 const options = readOptions(
   "pnpm bench traces",
@@ -29,16 +25,6 @@ const options = readOptions(
     against: {
       takes: "CLONE/apps/trace-api/dist/main.js",
       what: "measures another built clone's service too, on its own schema, over 1 and 64 connections, instead of everything else",
-    },
-    profile: { what: "shows where the service's CPU time goes, instead of everything else" },
-    latency: { what: "measures one connection beside GET /health and a bare INSERT, instead of everything else" },
-    search: {
-      takes: "NUMBER",
-      what: "stores so many recorded runs and searches their contents, instead of everything else",
-    },
-    node: {
-      takes: "VERSION,VERSION",
-      what: "measures on these versions of Node, such as 20,24,26, instead of everything else",
     },
   },
 );
@@ -60,39 +46,17 @@ const warmUpRounds = 4;
 const started: ServiceProcess[] = [];
 
 await withDatabase(async (databaseUrl, stage) => {
-  const { only, against, node } = options;
-  const chosen = chosenOperations(only);
-  if (options.latency) {
-    const ours = await start("ours", { databaseUrl, entry: against ?? entries.ours });
-    await show("latency", await latency(stage, ours, databaseUrl));
-  } else if (options.search) {
-    const ours = await start("ours", { databaseUrl, entry: entries.ours });
-    await show("search", await search(stage, ours, databaseUrl, options.search));
-  } else if (options.profile) {
-    await profile(stage, chosen, (nodeFlags) => startService({ databaseUrl, entry: entries.ours, nodeFlags }));
-  } else if (against) {
-    await compareBuilds(stage, databaseUrl, against, chosen);
-  } else if (node) {
-    const subjects: Subject[] = [];
-    for (const each of node.split(",")) subjects.push(...(await startServers(stage, databaseUrl, each)));
-    await show("nodes", format(await measureAll(stage, plansOf(chosen, subjects))));
-  } else {
-    const subjects = await startServers(stage, databaseUrl);
-    if (only) print(format(await measureAll(stage, plansOf(chosen, subjects))));
-    else await compareServers(stage, subjects);
-  }
+  const { only, against } = options;
+  if (against) return compareBuilds(stage, databaseUrl, against, chosenOperations(only));
+  const subjects = await startServers(stage, databaseUrl);
+  if (only) print(format(await measureAll(stage, plansOf(chosenOperations(only), subjects))));
+  else await compareServers(stage, subjects);
 });
 
 /** The named operations, by default all without bulk ones. */
 function chosenOperations(only: string | undefined): readonly Operation[] {
   if (only === undefined) return operations;
   return [...operations, ...bulkOperations].filter((each) => (only === "bulk" ? isBulk(each) : each === only));
-}
-
-/** Prints a report, and keeps it where asked. */
-async function show(name: string, report: string): Promise<void> {
-  print(report);
-  if (options.save) await writeFile(join(folder, `../../results/${name}.txt`), report);
 }
 
 function print(text: string): void {
@@ -133,13 +97,13 @@ async function start(name: string, given: ServiceOptions): Promise<Subject> {
   return { name, process: service };
 }
 
-/** Starts both empty apps and the service, on another Node where it is given. */
-async function startServers(stage: Stage, databaseUrl: string, node?: string): Promise<Subject[]> {
-  const version = node ? ` ${execFileSync(node, ["--version"], { encoding: "utf8" }).trim()}` : "";
-  const on = (server: string, given: Partial<ServiceOptions>) =>
-    start(`${server}${version}`, { databaseUrl, entry: entries.null, ...(node && { node }), ...given });
-  const empty = [await on("express-null", {}), await on("express-best", { args: ["--classes"] })];
-  const ours = await on("ours", { entry: entries.ours });
+/** Starts both empty apps and the service. */
+async function startServers(stage: Stage, databaseUrl: string): Promise<Subject[]> {
+  const empty = [
+    await start("express-null", { databaseUrl, entry: entries.null }),
+    await start("express-best", { databaseUrl, entry: entries.null, args: ["--classes"] }),
+  ];
+  const ours = await start("ours", { databaseUrl, entry: entries.ours });
   await fillMemory(stage, empty, ours);
   return [...empty, ours];
 }
@@ -160,7 +124,7 @@ type Plan = { subject: Subject; load: Parameters<typeof measure>[2]; stage?: Sta
 function plansOf(chosen: readonly Operation[], subjects: readonly Subject[], load: Partial<Plan["load"]> = {}): Plan[] {
   return chosen.flatMap((operation) => {
     // `express-best` counts no OTLP.
-    const able = subjects.filter(({ name }) => !(name.startsWith("express-best") && operation.startsWith("otlp")));
+    const able = subjects.filter(({ name }) => !(name === "express-best" && operation.startsWith("otlp")));
     const connections = isBulk(operation) ? bulkConnections : defaultConnections;
     return able.map((subject) => ({ subject, load: { operation, connections, accounts: defaultAccounts, ...load } }));
   });
@@ -184,7 +148,8 @@ async function compareServers(stage: Stage, subjects: readonly Subject[]): Promi
     "Creates, by accounts\n",
     formatMeasurements(await measureAll(stage, accounts)),
   ];
-  await show("traces", report.join("\n"));
+  print(report.join("\n"));
+  if (options.save) await writeFile(join(folder, "../../results/traces.txt"), report.join("\n"));
 }
 
 /** Each build has a database with its own schema, on one Postgres. */

@@ -28,12 +28,12 @@ export function formatMeasurements(measured: readonly Runs[]): string {
 }
 
 /**
- * Ours by each other server under the same load and on the same Node: the median of the ratios within a round, since both run in
+ * Ours by each other server under the same load: the median of the ratios within a round, since both run in
  * the same state of the machine there, with the lowest and the highest rate.
  */
 export function formatRatios(measured: readonly Runs[]): string {
-  const loadOf = ([run]: Runs) => [run?.operation, run?.connections, run?.accounts, run?.server.split(" ")[1]].join();
-  const isOurs = ([run]: Runs) => run?.server.split(" ")[0] === "ours";
+  const loadOf = ([run]: Runs) => [run?.operation, run?.connections, run?.accounts].join();
+  const isOurs = ([run]: Runs) => run?.server === "ours";
   const pairs = measured
     .filter(isOurs)
     .flatMap((ours) =>
