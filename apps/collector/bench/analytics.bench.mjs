@@ -2,7 +2,7 @@
 // `pnpm bench analytics`: how fast visits come in, and how fast answers go out, beside baselines of the same run.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, open, rm } from "node:fs/promises";
 import { cpus, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,7 +18,7 @@ import { makeFunnel } from "./stats-requests.mjs";
 
 const values = readOptions(
   "pnpm bench analytics",
-  "Loads a small and a large site, and measures import, collector and statistics beside baselines of the same run.",
+  "Loads a small and a large site, and measures import, statistics, and the collector beside baselines of the same run.",
   {
     events: {
       takes: "NUMBER",
@@ -32,8 +32,6 @@ const values = readOptions(
       what: "keeps the database there; a later run finds its sites filled, so it imports nothing",
     },
     only: { takes: ["stats", "collector"], what: "one part; the collector imports nothing" },
-    "no-sql": { what: "leaves out the plain SQL over raw events, which takes minutes" },
-    json: { takes: "FILE", what: "also writes the results to a file" },
   },
 );
 
@@ -153,8 +151,7 @@ try {
   const sites = await openSites(pool);
   const imports = values.only === "collector" ? undefined : await fillSites(databaseUrl, pool, sites);
   const shared = { root, databaseUrl, pool, say };
-  const stats =
-    values.only === "collector" ? undefined : await measureStats({ ...shared, sites, withSql: !values["no-sql"] });
+  const stats = values.only === "collector" ? undefined : await measureStats({ ...shared, sites });
   const collector =
     values.only === "stats"
       ? undefined
@@ -164,16 +161,14 @@ try {
           seconds: values.seconds,
           rounds: values.rounds,
         });
-  const result = {
+  print({
     machine: `${cpus().length} CPUs, ${cpus()[0]?.model}`,
     node: process.version,
     events: await countEvents(pool, sites.large),
     imports,
     stats,
     collector,
-  };
-  print(result);
-  if (values.json) await writeFile(values.json, `${JSON.stringify(result, null, 2)}\n`);
+  });
 } finally {
   await pool?.end();
   if (!postgres.adopted) await postgres.stop();
@@ -190,16 +185,9 @@ function print({ machine, node, events, imports, stats, collector }) {
     parts.push(`import of ${n(imports.events)} events: ${speed}\n`);
   }
   if (stats) {
-    const titles = [
-      `30 days, ${n(events)} events`,
-      "p50",
-      "p99",
-      "budget p50",
-      `p50 of ${n(smallEvents)}`,
-      "plain SQL",
-    ];
+    const titles = [`30 days, ${n(events)} events`, "p50", "p99", "budget p50", `p50 of ${n(smallEvents)}`];
     const rows = stats.rows.map(({ what, ...times }) => {
-      return [what, ...[times.p50Ms, times.p99Ms, times.budgetMs, times.smallP50Ms, times.sqlMs].map(ms)];
+      return [what, ...[times.p50Ms, times.p99Ms, times.budgetMs, times.smallP50Ms].map(ms)];
     });
     parts.push(formatTable([titles, ...rows]));
   }

@@ -1,4 +1,4 @@
-// How long the statistics API takes for a small and a large site, beside the same figures counted over raw events.
+// How long the statistics API takes for a small and a large site.
 import { join } from "node:path";
 import { percentile } from "@waymark/local/figures";
 import { startApp } from "./start-app.mjs";
@@ -9,8 +9,8 @@ const repeats = 300;
 /** A slow answer is asked for less often: the budgets are of medians. */
 const enoughMs = 60_000;
 
-/** @returns a row per request: its times for both sites, its budget, and the time of plain SQL */
-export async function measureStats({ root, databaseUrl, pool, sites, say, withSql }) {
+/** @returns a row per request: its times for both sites, and its budget */
+export async function measureStats({ root, databaseUrl, pool, sites, say }) {
   const app = await startApp({
     entry: join(root, "apps/analytics-api/dist/main.js"),
     env: { DATABASE_URL: databaseUrl, ANALYTICS_API_PORT: "0", ANALYTICS_API_METRICS_PORT: "0" },
@@ -18,7 +18,7 @@ export async function measureStats({ root, databaseUrl, pool, sites, say, withSq
   try {
     const days = await readDays(pool, sites.large);
     const rows = [];
-    for (const { what, paths, budgetMs, sql } of statsRequests) {
+    for (const { what, paths, budgetMs } of statsRequests) {
       say(`${what} ...`);
       const time = (site) => timeAnswers(app.port, site, paths(`from=${days.first}&to=${days.last}`, site), sites.keys);
       const [small, large] = [await time(sites.small), await time(sites.large)];
@@ -28,7 +28,6 @@ export async function measureStats({ root, databaseUrl, pool, sites, say, withSq
         p99Ms: percentile(large, 0.99),
         budgetMs,
         smallP50Ms: percentile(small, 0.5),
-        sqlMs: withSql ? await timeSql(pool, sites.large, days, sql) : null,
       });
     }
     return { rows };
@@ -39,7 +38,7 @@ export async function measureStats({ root, databaseUrl, pool, sites, say, withSq
 
 async function readDays(pool, site) {
   const { rows } = await pool.query(
-    `SELECT min(day)::text AS first, max(day)::text AS last, max(day) + 1 AS until FROM daily_stat
+    `SELECT min(day)::text AS first, max(day)::text AS last FROM daily_stat
      WHERE site_id = $1 AND dimension = 'total'`,
     [site.id],
   );
@@ -60,10 +59,4 @@ async function timeAnswers(port, site, paths, keys) {
     if (i >= warmups) times.push(performance.now() - before);
   }
   return times;
-}
-
-async function timeSql(pool, site, { first, until }, statements) {
-  const before = performance.now();
-  for (const sql of statements) await pool.query(sql, [site.id, first, until]);
-  return performance.now() - before;
 }
