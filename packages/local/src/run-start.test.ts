@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import type { LocalSystem } from "@waymark/cli";
-import { built } from "@waymark/testing";
+import { built, isNightly } from "@waymark/testing";
 import pg from "pg";
 import { isRunning } from "./processes.js";
 
@@ -373,7 +373,8 @@ describe("a running system, which logs warnings alone", () => {
     expect(await readdir(join(dataFolder, "postgres", "data"))).not.toContain("postmaster.pid");
   });
 
-  it("with processes starts a killed app and a killed Postgres again, while the others keep running", async () => {
+  const itAtNight = isNightly ? it : it.skip; // Chaos kills apps and Postgres of such a system in each run of CI.
+  itAtNight("with processes starts a killed app and a killed Postgres again; the others keep running", async () => {
     running = await start({}, bin, [], ["--processes"]);
     const [traceUrl = "", analyticsUrl = ""] = running.system.urls ?? [];
     const apps = running.system.apps ?? [];

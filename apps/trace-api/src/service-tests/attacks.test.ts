@@ -5,7 +5,7 @@ import { setTimeout } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { createAccount, issueKey } from "@waymark/accounts";
-import { freePort, watched } from "@waymark/testing";
+import { amount, freePort, watched } from "@waymark/testing";
 import { traceBody } from "../app.fixture.js";
 import { frame, openRaw } from "../grpc/grpc.fixture.js";
 import { openRawSocket, rawBytes, rawCall, rawResets } from "../grpc/raw-http2.fixture.js";
@@ -99,11 +99,12 @@ describe("a watcher is served beside", () => {
     expect(statuses.filter((status) => status !== 429 && status !== 400)).toEqual([]);
   });
 
-  it("1,200 filtered streams of a Free account whose clients stop reading, and 1,200 changes of status", async () => {
+  const streams = amount(300, 1_200);
+  it(`${streams} filtered streams of a Free account whose clients stop reading, and as many changes of status`, async () => {
     const { id, key } = await makeAccount();
-    const traces = await makeTraces([id], 300);
+    const traces = await makeTraces([id], streams / 4);
     const statuses = await beside(async () => {
-      const opened = await openStalled(key, 1_200);
+      const opened = await openStalled(key, streams);
       for (const status of ["error", "success", "timeout", "running"]) {
         for (let n = 0; n < traces.length; n += 20) {
           const some = traces.slice(n, n + 20);
@@ -113,7 +114,7 @@ describe("a watcher is served beside", () => {
       return opened;
     });
     const count = (status: number) => statuses.filter((each) => each === status).length;
-    expect([count(200), count(429)]).toEqual([20, 1_180]);
+    expect([count(200), count(429)]).toEqual([20, streams - 20]);
   });
 
   it("messages over gRPC in frames of a byte, calls left at once, and what inflates 1,000 times", async () => {
@@ -125,7 +126,7 @@ describe("a watcher is served beside", () => {
     const calls = Array.from({ length: 40 }, (_, n) => 2 * n + 1);
     const bytes = Buffer.concat(calls.flatMap((stream) => [rawCall(stream, `Bearer ${key}`), rawBytes(stream, 500)]));
     await beside(async () => {
-      for (let round = 0; round < 10; round++) {
+      for (let round = 0; round < amount(3, 10); round++) {
         for (const flood of [bytes, rawResets(1_000)]) {
           const socket = await openRawSocket(grpcPort);
           sockets.push(socket);
@@ -144,8 +145,9 @@ describe("a watcher is served beside", () => {
     expect(highest - before).toBeLessThan(150);
   });
 
-  it("19 stalled streams of each of 12 accounts, whose 20th gets each event once, in little memory", async () => {
-    const attackers = await Promise.all(Array.from({ length: 12 }, makeAccount));
+  const stalled = amount(4, 12);
+  it(`19 stalled streams of each of ${stalled} accounts, whose 20th gets each event once, in little memory`, async () => {
+    const attackers = await Promise.all(Array.from({ length: stalled }, makeAccount));
     const before = memoryMebibytes();
     let highest = 0;
     const clock = setInterval(() => (highest = Math.max(highest, memoryMebibytes())), 50);

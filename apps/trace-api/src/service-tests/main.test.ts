@@ -92,7 +92,7 @@ async function countStored(table: "trace" | "span", ids: readonly string[]): Pro
 describe("the trace service as a process", () => {
   it("has everything that it acknowledged in the database after each kill -9 under load, and counts it exactly", async () => {
     const account = await makeAccount("pro");
-    for (let round = 0; round < amount(4, 10); round++) {
+    for (let round = 0; round < amount(2, 10); round++) {
       const service = await start();
       // From the first answer on, at another moment of the load each time.
       const kill = () => void setTimeout(() => void service.end("SIGKILL"), 20 + 40 * round);

@@ -63,7 +63,7 @@ describe("two instances behind a proxy", () => {
     };
     const clients = Promise.all(Array.from({ length: 16 }, client));
     const endings: unknown[] = [];
-    for (let round = 0; round < amount(4, 8); round++) {
+    for (let round = 0; round < amount(2, 8); round++) {
       const stopping = instances[round % 2];
       const other = await start();
       const ended = stopping?.end("SIGTERM");

@@ -7,6 +7,8 @@ import { openStream, type StreamClient, type StreamEvent } from "../stream/strea
 import { useServices } from "./services.fixture.js";
 
 const { pool, prisma, start } = useServices();
+/** Of a client between requests: starts take seconds, and the load would fill them. */
+const pauseMs = amount(20, 0);
 
 describe("a stream", () => {
   it("misses nothing and repeats nothing while its service is killed and restarted under load", async () => {
@@ -27,8 +29,7 @@ describe("a stream", () => {
     let service = await start();
     let lastId: string | undefined;
     let stream: StreamClient | undefined;
-    let isLoaded = true;
-    let isFollowed = true;
+    let [isLoaded, isFollowed] = [true, true];
     let connections = 0;
     const follow = async () => {
       for (; isFollowed; await setTimeout(20)) {
@@ -53,6 +54,7 @@ describe("a stream", () => {
         const { trace_id } = await send("POST", "/traces", traceBody());
         created.push(trace_id);
         await send("PATCH", `/traces/${trace_id}`, { status: created.length % 3 ? "success" : "error" });
+        await setTimeout(pauseMs);
       }
     };
     const loads = Promise.all(Array.from({ length: 12 }, load));
