@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
-import { breakConnection } from "./unavailable.js";
+import { breakConnection } from "./transaction.js";
 
 /** Triggers on `account` and `api_key` notify this channel with an account id. */
 const channel = "waymark_access";

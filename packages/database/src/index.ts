@@ -36,6 +36,7 @@ export {
   roleUrl,
 } from "./roles.js";
 export {
+  breakConnection,
   inOwnTransaction,
   inTransaction,
   type Queryable,
@@ -46,5 +47,5 @@ export {
   withConnection,
   withTransaction,
 } from "./transaction.js";
-export { breakConnection, isDatabaseUnavailable, isMoving } from "./unavailable.js";
+export { isDatabaseUnavailable, isMoving } from "./unavailable.js";
 export { createUuidV7, formatUuid, idBounds, isUuid, smallestUuid, uuidV7Floor } from "./uuid.js";

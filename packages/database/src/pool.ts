@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 import pg from "pg";
-import { breakConnection, isUnanswered } from "./unavailable.js";
+import { breakConnection, isUnanswered } from "./transaction.js";
 
 export interface PoolOptions extends SessionOptions {
   connectionString: string;

@@ -1,5 +1,5 @@
+import type { Socket } from "node:net";
 import pg from "pg";
-import { breakConnection, isUnanswered } from "./unavailable.js";
 
 export type Queryable = Pick<pg.ClientBase, "query">;
 
@@ -22,6 +22,18 @@ export async function inOwnTransaction<Result>(client: pg.ClientBase, work: () =
     else await client.query("ROLLBACK").catch(() => undefined);
     throw error;
   }
+}
+
+/** Whether a statement failed for lack of an answer. Its connection still waits for that answer. */
+export function isUnanswered(error: unknown): boolean {
+  return error instanceof Error && error.message === "Query read timeout";
+}
+
+/** Closes a connection without telling the server. The driver reports it to the client's holder and to the pool. */
+export function breakConnection(client: pg.ClientBase): void {
+  // The driver has the property; its types do not.
+  const { connection } = client as pg.ClientBase & { connection?: { stream?: Socket } };
+  connection?.stream?.destroy();
 }
 
 /** Runs work on a connection of the pool. After an error the pool closes it, because its state is unknown. */

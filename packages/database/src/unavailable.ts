@@ -1,6 +1,4 @@
-import type { Socket } from "node:net";
 import { isNativeError } from "node:util/types";
-import type pg from "pg";
 
 const networkCodes = new Set([
   "ECONNREFUSED",
@@ -36,16 +34,4 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   // Node throws one AggregateError for all addresses of a host.
   if (Array.isArray(errors)) return errors.some(isDatabaseUnavailable);
   return driverMessages.test(error.message) || (cause !== undefined && isDatabaseUnavailable(cause));
-}
-
-/** Whether a statement failed for lack of an answer. Its connection still waits for that answer. */
-export function isUnanswered(error: unknown): boolean {
-  return error instanceof Error && error.message === "Query read timeout";
-}
-
-/** Closes a connection without telling the server. The driver reports it to the client's holder and to the pool. */
-export function breakConnection(client: pg.ClientBase): void {
-  // The driver has the property; its types do not.
-  const { connection } = client as pg.ClientBase & { connection?: { stream?: Socket } };
-  connection?.stream?.destroy();
 }
