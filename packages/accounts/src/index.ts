@@ -2,21 +2,13 @@ export { AccountError, type Refusal } from "./account-error.js";
 export {
   type Account,
   changeEmail,
-  changeKeep,
   changePlan,
-  countOwned,
-  countOwnedBySite,
   createAccount,
   findAccount,
   findAccountByEmail,
   findPlan,
   listAccounts,
-  type Owned,
-  type OwnedBySite,
-  readPlanUsage,
   readSlot,
-  readUsage,
-  type Usage,
 } from "./accounts.js";
 export { bareDomain, type DomainConflict, findDomainConflicts } from "./domain-claims.query.js";
 export { type EraseControl, type Erased, eraseAccount, eraseDeletedSites, eraseOrphans, eraseSite } from "./erase.js";
@@ -46,3 +38,13 @@ export {
   type SiteState,
   shareSite,
 } from "./sites.js";
+export {
+  changeKeep,
+  countOwned,
+  countOwnedBySite,
+  type Owned,
+  type OwnedBySite,
+  readPlanUsage,
+  readUsage,
+  type Usage,
+} from "./usage.js";

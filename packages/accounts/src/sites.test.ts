@@ -2,8 +2,9 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { createPrisma } from "@waymark/database/prisma";
 import { useDatabase } from "@waymark/testing";
-import { countOwned, countOwnedBySite, createAccount, readUsage } from "./accounts.js";
+import { createAccount } from "./accounts.js";
 import { createSite, findSite, findSitesOfDomain, listSites, renameSite } from "./sites.js";
+import { countOwned, countOwnedBySite, readUsage } from "./usage.js";
 
 const { pool } = useDatabase();
 const prisma = createPrisma(pool);
