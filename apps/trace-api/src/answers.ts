@@ -1,5 +1,4 @@
 import { type KeyScope, scopeProblem, sufficientScopes } from "@waymark/auth";
-import { upgradePath } from "@waymark/plan";
 import {
   type ApiDescription,
   type DocumentedAnswer,
@@ -8,8 +7,6 @@ import {
   validationErrorSchema,
 } from "@waymark/service/http";
 import { z } from "zod";
-import { maxSpansPerTrace } from "./spans/trace-capacity.js";
-import { byteHeaderNames, quotaHeaderNames } from "./usage/trace-quota.js";
 
 const description = `
 This API records the work of AI agents. A trace is one task of an agent, and its spans are the steps. Requests are plain JSON; no SDK is needed.
@@ -119,12 +116,6 @@ export const spanNotFound = refusal(
   "Span not found",
 );
 
-export const traceIsFull: DocumentedAnswer = {
-  description: `The trace would have more than ${maxSpansPerTrace.toLocaleString("en")} spans, or the body is too large`,
-  schema: errorSchema({ limit: z.number() }),
-  example: { error: "Trace has too many spans", limit: maxSpansPerTrace },
-};
-
 /** The header of a repeated answer; see {@link replayed}. */
 export const replayHeaders = ["Idempotent-Replayed"] as const;
 
@@ -143,44 +134,3 @@ const idempotencyKeyReused = refusal(
   "Another request, with another path or body, used this `Idempotency-Key`",
   "Idempotency key was used for another request",
 );
-
-export const agentLimitReached: DocumentedAnswer = {
-  description: "A Free account has its one agent, and this trace names another; or the key's scope is `read`",
-  schema: errorSchema({ upgrade_url: z.string().optional() }),
-  example: { error: "Free plan limited to 1 agent", upgrade_url: upgradePath },
-  headers: [...quotaHeaderNames, "WWW-Authenticate"],
-};
-
-const usedUpSchema = errorSchema({
-  reason: z.string().optional(),
-  limit: z.number().optional(),
-  current: z.number().optional(),
-  upgrade_url: z.string().optional(),
-});
-
-/** The 429 of creating a trace. */
-export const monthIsUsedUp: DocumentedAnswer = {
-  description: "The month's traces are used up, its bytes (`reason` is `stored_bytes`), or a share of the service",
-  schema: usedUpSchema,
-  example: {
-    error: "Monthly trace limit reached. Upgrade to Pro.",
-    limit: 1000,
-    current: 1000,
-    upgrade_url: upgradePath,
-  },
-  headers: [...quotaHeaderNames, "Retry-After"],
-};
-
-/** The 429 of storing anything else. */
-export const bytesAreUsedUp: DocumentedAnswer = {
-  description: "The month's bytes (`reason` is `stored_bytes`, and deleting gives none back) or a share are used up",
-  schema: usedUpSchema,
-  example: {
-    error: "Monthly storage limit reached. Upgrade to Pro.",
-    reason: "stored_bytes",
-    limit: 256_000_000,
-    current: 255_999_000,
-    upgrade_url: upgradePath,
-  },
-  headers: [...byteHeaderNames, "Retry-After"],
-};

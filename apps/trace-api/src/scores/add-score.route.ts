@@ -3,11 +3,11 @@ import { AppError } from "@waymark/errors";
 import { errorSchema, named, route } from "@waymark/service/http";
 import { maxScoresPerTrace, type TimedBatching } from "@waymark/traces";
 import { z } from "zod";
-import { bytesAreUsedUp, replayed, replayHeaders, spanNotFound } from "../answers.js";
+import { replayed, replayHeaders, spanNotFound } from "../answers.js";
 import type { IdempotencyGuard } from "../idempotency/idempotency-guard.js";
 import { traceIdOf, traceIdParameter } from "../path-ids.js";
 import type { ByteReserve } from "../usage/byte-reserve.js";
-import { byteHeaderNames, byteHeaders, byteLimitError, senderOf } from "../usage/trace-quota.js";
+import { byteHeaderNames, byteHeaders, byteLimitError, bytesAreUsedUp, senderOf } from "../usage/trace-quota.js";
 import { bytesOfScore, createScoreAdder, newScoreSchema } from "./add-score.query.js";
 
 interface AddScoreDeps extends TimedBatching {

@@ -2,14 +2,14 @@ import { AppError } from "@waymark/errors";
 import { type Answer, named, type Route, route } from "@waymark/service/http";
 import { newSpanSchema, opaqueNames } from "@waymark/traces";
 import { z } from "zod";
-import { bytesAreUsedUp, replayed, replayHeaders, traceIsFull, validationFailed } from "../answers.js";
+import { replayed, replayHeaders, validationFailed } from "../answers.js";
 import type { IdempotencyGuard } from "../idempotency/idempotency-guard.js";
 import { traceIdOf, traceIdParameter } from "../path-ids.js";
-import { byteHeaderNames, byteHeaders, byteLimitError, senderOf } from "../usage/trace-quota.js";
+import { byteHeaderNames, byteHeaders, byteLimitError, bytesAreUsedUp, senderOf } from "../usage/trace-quota.js";
 import { type AddSpans, maxSpansPerStatement } from "./add-spans.js";
 import type { SpansToAdd } from "./insert-spans.query.js";
 import { resolveReferences, spanBatchSchema } from "./span-batch.schema.js";
-import { traceFull } from "./trace-capacity.js";
+import { traceFull, traceIsFull } from "./trace-capacity.js";
 
 interface AddSpansDeps {
   addSpans: AddSpans;

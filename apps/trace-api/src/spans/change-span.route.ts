@@ -9,11 +9,11 @@ import {
   type TimedBatching,
 } from "@waymark/traces";
 import { z } from "zod";
-import { bytesAreUsedUp, spanNotFound } from "../answers.js";
+import { spanNotFound } from "../answers.js";
 import type { PriceUsage } from "../model-calls/model-call.js";
 import { traceIdOf, traceIdParameter } from "../path-ids.js";
 import type { ByteReserve } from "../usage/byte-reserve.js";
-import { byteHeaderNames, byteHeaders, byteLimitError, senderOf } from "../usage/trace-quota.js";
+import { byteHeaderNames, byteHeaders, byteLimitError, bytesAreUsedUp, senderOf } from "../usage/trace-quota.js";
 import { bytesOfChange, createSpanChanger } from "./change-span.query.js";
 
 /** `PATCH /traces/:trace_id/spans/:span_id`: closes or corrects a span, so a step is visible while it runs. */

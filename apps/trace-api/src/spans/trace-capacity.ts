@@ -1,10 +1,19 @@
 import { idBounds } from "@waymark/database";
 import { AppError } from "@waymark/errors";
+import { type DocumentedAnswer, errorSchema } from "@waymark/service/http";
 import type { Batching } from "@waymark/traces";
 import { LRUCache } from "lru-cache";
+import { z } from "zod";
 
 /** A hundred times the spans of an agent's long trace, and as many as one read can still return. */
 export const maxSpansPerTrace = 100_000;
+
+export const traceIsFull: DocumentedAnswer = {
+  description: `The trace would have more than ${maxSpansPerTrace.toLocaleString("en")} spans, or the body is too large`,
+  schema: errorSchema({ limit: z.number() }),
+  example: { error: "Trace has too many spans", limit: maxSpansPerTrace },
+};
+
 /**
  * Spans that this process adds to a trace between two counts in the database: a tenth of the remaining capacity, because a
  * count reads an index entry per span, but at least 1,000. Ten instances together stay below the limit.

@@ -1,14 +1,16 @@
 import { named, route } from "@waymark/service/http";
 import { newTraceSchema } from "@waymark/traces";
 import { z } from "zod";
-import { agentLimitReached, monthIsUsedUp, replayed, replayHeaders } from "../answers.js";
+import { replayed, replayHeaders } from "../answers.js";
 import type { IdempotencyGuard } from "../idempotency/idempotency-guard.js";
 import type { ByteReserve } from "../usage/byte-reserve.js";
 import {
   agentLimitError,
+  agentLimitReached,
   byteHeaderNames,
   byteHeaders,
   byteLimitError,
+  monthIsUsedUp,
   quotaHeaderNames,
   quotaHeaders,
   senderOf,

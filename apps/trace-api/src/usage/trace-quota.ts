@@ -9,7 +9,9 @@ import {
   upgradePath,
   utcMonth,
 } from "@waymark/plan";
+import { type DocumentedAnswer, errorSchema } from "@waymark/service/http";
 import type { Response } from "express";
+import { z } from "zod";
 
 /** An account, its plan, and the UTC month that counts its request. */
 export interface Sender {
@@ -90,3 +92,44 @@ export function byteLimitError({ plan, month }: Pick<Sender, "plan" | "month">, 
     headers: { ...byteHeaders({ plan }, { usedBytes }), "Retry-After": String(month.secondsLeft) },
   });
 }
+
+export const agentLimitReached: DocumentedAnswer = {
+  description: "A Free account has its one agent, and this trace names another; or the key's scope is `read`",
+  schema: errorSchema({ upgrade_url: z.string().optional() }),
+  example: { error: "Free plan limited to 1 agent", upgrade_url: upgradePath },
+  headers: [...quotaHeaderNames, "WWW-Authenticate"],
+};
+
+const usedUpSchema = errorSchema({
+  reason: z.string().optional(),
+  limit: z.number().optional(),
+  current: z.number().optional(),
+  upgrade_url: z.string().optional(),
+});
+
+/** The 429 of creating a trace. */
+export const monthIsUsedUp: DocumentedAnswer = {
+  description: "The month's traces are used up, its bytes (`reason` is `stored_bytes`), or a share of the service",
+  schema: usedUpSchema,
+  example: {
+    error: "Monthly trace limit reached. Upgrade to Pro.",
+    limit: 1000,
+    current: 1000,
+    upgrade_url: upgradePath,
+  },
+  headers: [...quotaHeaderNames, "Retry-After"],
+};
+
+/** The 429 of storing anything else. */
+export const bytesAreUsedUp: DocumentedAnswer = {
+  description: "The month's bytes (`reason` is `stored_bytes`, and deleting gives none back) or a share are used up",
+  schema: usedUpSchema,
+  example: {
+    error: "Monthly storage limit reached. Upgrade to Pro.",
+    reason: "stored_bytes",
+    limit: 256_000_000,
+    current: 255_999_000,
+    upgrade_url: upgradePath,
+  },
+  headers: [...byteHeaderNames, "Retry-After"],
+};
