@@ -27,15 +27,13 @@ export interface ServiceOptions {
   /** The compiled main file. */
   entry?: string;
   args?: readonly string[];
-  /** The binary of another Node. */
-  node?: string;
 }
 
 /** Starts the compiled service on free ports and waits until it listens. */
 export async function startService(options: ServiceOptions): Promise<ServiceProcess> {
   const entry = options.entry ?? fileURLToPath(built(new URL("../dist/main.js", import.meta.url)));
   const child = spawn(
-    options.node ?? process.execPath,
+    process.execPath,
     [...deployedFlags("trace-api"), ...(options.nodeFlags ?? []), entry, ...(options.args ?? [])],
     {
       env: {
