@@ -9,7 +9,7 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { getAiRoute } from "./ai/get-ai.route.js";
-import { describeAnalyticsApi, statisticsTools } from "./api.js";
+import { describeAnalyticsApi, statisticsServer, statisticsTools } from "./api.js";
 import { getEventsRoute } from "./events/get-events.route.js";
 import { getFunnelRoute, listFunnelsRoute } from "./goals/get-funnel.route.js";
 import { getGoalsRoute } from "./goals/get-goals.route.js";
@@ -61,7 +61,7 @@ export function createApp(deps: AppDeps): Express {
     getGoalsRoute(reading),
     listFunnelsRoute(reading),
     getFunnelRoute(reading),
-    mcpRoute({ name: "waymark-statistics", tools: statisticsTools(reads), beforeCall }),
+    mcpRoute({ ...statisticsServer, tools: statisticsTools(reads), beforeCall, now: deps.now }),
   ];
   const api = describeAnalyticsApi(routes);
 

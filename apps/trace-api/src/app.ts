@@ -26,7 +26,7 @@ import { listFailuresRoute } from "./failures/list-failures.route.js";
 import { createIdempotencyGuard } from "./idempotency/idempotency-guard.js";
 import { admit } from "./limits/admission.js";
 import { createBodyBudget } from "./limits/budgets.js";
-import { createTraceAnswers, traceTools } from "./mcp/tools.js";
+import { traceServer, traceTools } from "./mcp/tools.js";
 import { createUsagePricer } from "./model-calls/model-call.js";
 import { createStores } from "./otlp/create-stores.js";
 import { logsRoute } from "./otlp/logs.route.js";
@@ -99,7 +99,6 @@ export function createApp(deps: AppDeps): Express {
   const otlpDeps = { ...deps, ...createStores(writeDeps) };
   const reads = {
     listTraces: listTracesRoute(routeDeps),
-    getTrace: getTraceRoute(routeDeps),
     listAgents: listAgentsRoute(routeDeps),
     listFailures: listFailuresRoute(routeDeps),
     getUsage: getUsageRoute(routeDeps),
@@ -113,7 +112,7 @@ export function createApp(deps: AppDeps): Express {
     // Before the paths of one trace: `stream` is no id.
     streamTracesRoute(routeDeps),
     finalizeTraceRoute(routeDeps),
-    reads.getTrace,
+    getTraceRoute(routeDeps),
     reads.listTraces,
     deleteTraceRoute(routeDeps),
     reads.listAgents,
@@ -132,7 +131,7 @@ export function createApp(deps: AppDeps): Express {
     otlpRoute(otlpDeps),
     logsRoute(otlpDeps),
     metricsRoute(),
-    { ...mcpRoute({ name: "waymark-traces", tools: traceTools(reads, createTraceAnswers(routeDeps)) }), scope: "read" },
+    { ...mcpRoute({ ...traceServer, tools: traceTools(reads, routeDeps), now: deps.now }), scope: "read" },
   ];
   const api = describeTraceApi(routes);
 

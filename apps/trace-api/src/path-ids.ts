@@ -1,6 +1,8 @@
 import { isUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import { textProblem } from "@waymark/service/fields";
+import { findOtelTrace } from "@waymark/traces";
+import type pg from "pg";
 
 /** The path parameter of every route below a trace. */
 export const traceIdParameter = { trace_id: "The id of the trace" } as const;
@@ -13,6 +15,24 @@ export function traceIdOf(params: Readonly<Record<string, string>>): string {
   const traceId = (params["trace_id"] ?? "").toLowerCase();
   if (!isUuid(traceId)) throw new AppError("trace_not_found");
   return traceId;
+}
+
+/** The path parameter of readings that also take the 32 hexadecimal digits of OpenTelemetry. */
+export const eitherIdParameter = {
+  trace_id: "The id of the trace, or the 32 hexadecimal digits that OpenTelemetry has for it",
+} as const;
+
+/** The trace's own id in lower case. @throws AppError 404 where the account has no trace of such an id */
+export async function findTraceId(
+  pool: pg.Pool,
+  accountId: string,
+  params: Readonly<Record<string, string>>,
+): Promise<string> {
+  const given = params["trace_id"] ?? "";
+  if (!/^[0-9a-f]{32}$/i.test(given)) return traceIdOf(params);
+  const found = await findOtelTrace(pool, accountId, given);
+  if (found === undefined) throw new AppError("trace_not_found");
+  return found;
 }
 
 /** The path parameter of a route below a conversation. */

@@ -1,4 +1,4 @@
-import { formatUuid, isUuid, smallestUuid } from "@waymark/database";
+import { smallestUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import type pg from "pg";
 import { type Batching, oneByOne } from "./batching.js";
@@ -17,7 +17,6 @@ const maxStoredBytes = 262_144;
 const maxChunksInFlight = 3;
 /** A text with the separator of columns must not break an answer that has begun. */
 const withQuotes = true;
-const largestUuid = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /** Answers with large traces under way, at most: clients that never read theirs hold little memory. */
 export const largeAnswerLimits = {
@@ -102,7 +101,7 @@ interface ChunkToRead extends TraceToRead {
 }
 
 /** A part of a trace: spans as JSON, and before the first ones the trace's JSON up to them. */
-export interface TraceChunk {
+interface TraceChunk {
   head: string | null;
   spans: string[];
   isLast: boolean;
@@ -114,8 +113,7 @@ interface MeasuredChunk extends TraceChunk {
   last: string | null;
 }
 
-/** @param first the span to begin with; a text that is no id begins after all spans */
-export type ReadChunks = (trace: TraceToRead, first?: string) => AsyncGenerator<TraceChunk, void, void>;
+type ReadChunks = (trace: TraceToRead) => AsyncGenerator<TraceChunk, void, void>;
 
 /**
  * Reads each chunk after the client took the one before: memory stays flat, and a slow client holds no connection. Throws
@@ -126,8 +124,8 @@ export function createChunkReader(deps: TraceReaderDeps): ReadChunks {
   const budget = createChunkBudget();
   const readChunk = oneByOne(deps, "read-large-trace", readChunkOf, { maxInFlight: maxChunksInFlight });
 
-  async function* readChunks(trace: TraceToRead, first?: string): AsyncGenerator<TraceChunk, void, void> {
-    let after = first === undefined ? smallestUuid : uuidBefore(first);
+  async function* readChunks(trace: TraceToRead): AsyncGenerator<TraceChunk, void, void> {
+    let after = smallestUuid;
     for (let [isFirst, isLast] = [true, false]; !isLast; isFirst = false) {
       let held = 0;
       try {
@@ -149,11 +147,11 @@ export function createChunkReader(deps: TraceReaderDeps): ReadChunks {
     }
   }
 
-  return async function* readWithin(trace, first) {
+  return async function* readWithin(trace) {
     const refusal = largeAnswers.take(trace.accountId, 1);
     if (refusal) throw refusal;
     try {
-      yield* readChunks(trace, first);
+      yield* readChunks(trace);
     } finally {
       largeAnswers.give(trace.accountId, 1);
     }
@@ -170,14 +168,6 @@ export async function* textOfChunks(
     // Emptied: while a client reads, the text is all that stays in memory.
     yield `${start}${spans.splice(0).join(",")}${isLast ? `]${members}}` : ""}`;
   }
-}
-
-/** The id before an id: chunks begin after one. */
-function uuidBefore(id: string): string {
-  if (!isUuid(id)) return largestUuid;
-  const number = BigInt(`0x${id.replaceAll("-", "")}`);
-  const hex = (number === 0n ? number : number - 1n).toString(16).padStart(32, "0");
-  return formatUuid(Buffer.from(hex, "hex"));
 }
 
 const statementOf = byParts((parts) => ({ name: ["read-chunk", ...parts].join("-"), text: readChunkSql(parts) }));

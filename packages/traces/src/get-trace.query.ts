@@ -1,6 +1,6 @@
 import { type CreateGroupCommit, idBounds } from "@waymark/database";
 import type pg from "pg";
-import { createChunkReader, type ReadChunks, type TraceReaderDeps, textOfChunks } from "./get-large-trace.query.js";
+import { createChunkReader, type TraceReaderDeps, textOfChunks } from "./get-large-trace.query.js";
 import { byParts, fieldOf, type SpanPart, sizedNames } from "./span-fields.js";
 import { ofContext, type SpanColumns, spanAggregates, spanTexts, type TraceToRead, traceJson } from "./trace-json.js";
 
@@ -94,7 +94,6 @@ export interface TraceReader {
    */
   readTrace(trace: TraceToRead, members?: string): Promise<ReadTrace | undefined>;
   readVersion: ReadVersion;
-  readChunks: ReadChunks;
 }
 
 /** Makes a reader of traces with their spans: small traces share a statement. */
@@ -123,7 +122,6 @@ export function createTraceReader(deps: TraceReaderDeps): TraceReader {
       return { body: textOfChunks(readChunks(trace), members), version };
     },
     readVersion,
-    readChunks,
   };
 }
 

@@ -19,6 +19,18 @@ export {
   type TimedBatching,
 } from "./batching.js";
 export { listAccountsToBlock, storeBlocks } from "./blocks/store-blocks.query.js";
+export {
+  listSteps,
+  maxMetadataText,
+  readFailingPath,
+  readPart,
+  readStep,
+  readSteps,
+  summarizeTrace,
+  type TraceSummary,
+} from "./debugging/read-steps.query.js";
+export { type FoundSpan, searchSpans } from "./debugging/search-spans.query.js";
+export { type Excerpt, type StepTexts, stepSchema, textNames } from "./debugging/steps.js";
 export { createTraceDeleter, findTraceName } from "./delete-trace.query.js";
 export { failingSpanSql } from "./failing-span.js";
 export { type ClearFailure, createFailureClearer } from "./failures/group-failures.js";
@@ -32,7 +44,7 @@ export {
 } from "./failures/list-failures.query.js";
 export { arrayLiteral, type Columns, columnArrays, rowSql, textOf, timestamp, unnestSql } from "./field-table.js";
 export { findOtelTrace } from "./find-otel-trace.query.js";
-export { largeAnswerLimits, type TraceChunk } from "./get-large-trace.query.js";
+export { largeAnswerLimits } from "./get-large-trace.query.js";
 export { createTraceReader, type TraceReader } from "./get-trace.query.js";
 export { getUsage, presentUsage, readUsedTraces } from "./get-usage.query.js";
 export { dropNoise } from "./keep/drop-noise.query.js";
@@ -147,7 +159,14 @@ export {
   spanParts,
   storedAttributes,
 } from "./span-fields.js";
-export { type SpanKind, setStatusChangeSql, spanKinds, statusTimeSql, type TraceStatus } from "./statuses.js";
+export {
+  type SpanKind,
+  setStatusChangeSql,
+  spanKinds,
+  spanStatuses,
+  statusTimeSql,
+  type TraceStatus,
+} from "./statuses.js";
 export {
   type FinalTrace,
   finalTraceSchema,

@@ -11,7 +11,9 @@ describe("POST /mcp", () => {
     const answer = await post(key, message).expect(200);
     const { isError = false, content } = answer.body.result;
     expect(content[0].text.length).toBeLessThanOrEqual(100_000);
-    return { isError, value: JSON.parse(content[0].text), left: answer.headers["ratelimit-remaining"] };
+    const { note, ...value } = JSON.parse(content[0].text);
+    if (!isError) expect(note).toContain("untrusted data");
+    return { isError, value, left: answer.headers["ratelimit-remaining"] };
   }
 
   it("gives sites, statistics and events of the key's account, and counts each call as a request", async () => {

@@ -65,6 +65,19 @@ describe("POST /v1/traces", () => {
   });
 
   describe("200", () => {
+    it("is found by its OpenTelemetry id, in either case, by its account alone", async () => {
+      const [account, other] = [await test.makeAccount("pro"), await test.makeAccount("pro")];
+      const trace = traceId(91);
+      await sendJson(account, body([root(trace)])).expect(200);
+      const id = (await read(account, trace))?.id;
+      for (const digits of [trace, trace.toUpperCase()]) {
+        const found = await account.get(`/api/v1/traces/${digits}?include=labels`).expect(200);
+        expect(found.body).toEqual((await account.get(`/api/v1/traces/${id}?include=labels`)).body);
+        await other.get(`/api/v1/traces/${digits}`).expect(404);
+      }
+      await account.get(`/api/v1/traces/${traceId(92)}`).expect(404);
+    });
+
     it("makes a running trace of children, and lets the root finish it", async () => {
       const account = await test.makeAccount("pro");
       const trace = traceId(1);

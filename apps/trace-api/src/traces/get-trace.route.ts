@@ -7,7 +7,7 @@ import type { Request } from "express";
 import type pg from "pg";
 import { z } from "zod";
 import { invalidQuery } from "../answers.js";
-import { traceIdOf, traceIdParameter } from "../path-ids.js";
+import { eitherIdParameter, findTraceId } from "../path-ids.js";
 import { exampleTrace, traceSchema } from "./trace-answer.schema.js";
 import { kindParameter, type PartName, readParts, traceIncludeParameter } from "./trace-parts.js";
 
@@ -28,7 +28,7 @@ export function getTraceRoute(deps: GetTraceDeps) {
     operationId: "getTrace",
     summary: "Read a trace with all its spans",
     description: "Spans have the order of receipt, spans from OpenTelemetry the order of their ids. Times are in UTC.",
-    params: traceIdParameter,
+    params: eitherIdParameter,
     query: querySchema,
     lenientQuery: [],
     headers: {
@@ -74,7 +74,8 @@ export function getTraceRoute(deps: GetTraceDeps) {
     async handle({ params, query, request, response }) {
       const { accountId } = principalOf(response);
       const { include = [], kind } = query;
-      return answer(request, { accountId, traceId: traceIdOf(params), kinds: kind }, include);
+      const traceId = await findTraceId(deps.pool, accountId, params);
+      return answer(request, { accountId, traceId, kinds: kind }, include);
     },
   });
 }

@@ -72,11 +72,12 @@ describe("waymark mcp", () => {
     const client = await connect();
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual([
-      ...["list_traces", "get_trace", "list_agents", "list_failures", "get_usage"],
+      ...["list_traces", "get_trace", "search_spans", "explain_failure", "list_agents", "list_failures", "get_usage"],
       ...["list_sites", "get_stats", "get_events", "get_ai"],
     ]);
     const trace = await client.callTool({ name: "get_trace", arguments: { trace_id } });
-    expect(JSON.parse(textOf(trace))).toEqual(await api.getTrace(trace_id));
+    expect(JSON.parse(textOf(trace)).trace).toMatchObject({ id: trace_id, agent_id: "a", name: "n" });
+    expect(client.getInstructions()).toMatch(/explain_failure[\s\S]*get_stats/);
     const sites = JSON.parse(textOf(await client.callTool({ name: "list_sites", arguments: {} })));
     expect(sites).toMatchObject({ sites: [{ domain: "example.com" }] });
     const wrong = await client.callTool({ name: "get_trace", arguments: {} });
@@ -88,7 +89,7 @@ describe("waymark mcp", () => {
     const one = await connect({ WAYMARK_STATS_URL: "http://127.0.0.1:9", WAYMARK_TRACE_KEY: "" });
     await expect(one.listTools()).rejects.toThrow("The analytics API cannot be reached: ");
     const other = await connect({ WAYMARK_STATS_URL: "http://127.0.0.1:9" });
-    expect((await other.listTools()).tools).toHaveLength(5);
+    expect((await other.listTools()).tools).toHaveLength(7);
     const unknown = await connect({ WAYMARK_TRACE_KEY: "wmk_trace_x", WAYMARK_STATS_KEY: "" });
     await expect(unknown.listTools()).rejects.toThrow("The trace API answered 401: Invalid API key.");
   });

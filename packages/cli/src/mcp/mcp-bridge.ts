@@ -6,6 +6,8 @@ import {
   type CallToolResult,
   CallToolResultSchema,
   ErrorCode,
+  InitializeResultSchema,
+  LATEST_PROTOCOL_VERSION,
   ListToolsRequestSchema,
   ListToolsResultSchema,
   McpError,
@@ -33,6 +35,7 @@ interface BridgeOptions {
 
 /** Longer than any read of the services. */
 const timeoutMs = 60_000;
+const instructionsMs = 2_000;
 
 /** Passes tools of the services on to a client on standard input and output, until that ends or the signal aborts. */
 export async function bridgeTools({ services, stdin, stdout, version, signal, note }: BridgeOptions): Promise<void> {
@@ -64,7 +67,11 @@ export async function bridgeTools({ services, stdin, stdout, version, signal, no
     }
   }
 
-  const server = new Server({ name: "waymark", version }, { capabilities: { tools: {} } });
+  const instructions = await readInstructions(services, signal);
+  const server = new Server(
+    { name: "waymark", title: "Waymark", version },
+    { capabilities: { tools: {} }, instructions },
+  );
   server.setRequestHandler(ListToolsRequestSchema, async () => ({ tools: await listTools() }));
   server.setRequestHandler(CallToolRequestSchema, ({ params }) => callTool(params));
   const ended = new Promise<void>((resolve) => {
@@ -75,6 +82,18 @@ export async function bridgeTools({ services, stdin, stdout, version, signal, no
   await server.connect(new StdioServerTransport(stdin, stdout));
   await ended;
   await server.close();
+}
+
+/** Those of the services that answer soon: a client waits for them. */
+async function readInstructions(services: readonly ToolService[], signal: AbortSignal): Promise<string> {
+  const clientInfo = { name: "waymark", version: "1" };
+  const params = { protocolVersion: LATEST_PROTOCOL_VERSION, capabilities: {}, clientInfo };
+  const soon = AbortSignal.any([signal, AbortSignal.timeout(instructionsMs)]);
+  const answers = await Promise.allSettled(services.map((service) => send(service, "initialize", params, soon)));
+  const texts = answers.flatMap((answer) =>
+    answer.status === "fulfilled" ? (InitializeResultSchema.safeParse(answer.value).data?.instructions ?? []) : [],
+  );
+  return texts.join("\n\n");
 }
 
 /** Sends a message to a service. Its tools have no sessions, so one message is enough. */

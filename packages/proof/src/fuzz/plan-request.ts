@@ -233,6 +233,8 @@ function spoil([value, other, position]: [unknown, unknown, number]): unknown {
 const toolNames = [
   "list_traces",
   "get_trace",
+  "search_spans",
+  "explain_failure",
   "list_agents",
   "list_failures",
   "get_usage",

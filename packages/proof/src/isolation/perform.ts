@@ -81,7 +81,10 @@ const recipes: Readonly<Record<string, () => unknown>> = {
   "trace-api POST /v1/traces": () => otlp(),
   "trace-api POST /v1/logs": () => otlpLogs(),
   "trace-api POST /v1/metrics": () => ({ resourceMetrics: [] }),
-  "trace-api POST /mcp": () => toolCall(["list_traces", "get_trace", "list_agents", "list_failures", "get_usage"]),
+  "trace-api POST /mcp": () =>
+    toolCall([
+      ...["list_traces", "get_trace", "search_spans", "explain_failure", "list_agents", "list_failures", "get_usage"],
+    ]),
   "analytics-api POST /mcp": () => toolCall(["list_sites", "get_stats", "get_events", "get_ai"]),
   "collector POST /api/event": () => ({
     name: oneOf(["pageview", "pageview", "{{mark:1}}"]),
@@ -139,8 +142,11 @@ const oneOf = <Value>(values: readonly Value[]): Value => values[randomBytes(1).
 function toolCall(names: readonly string[]) {
   const given = { trace_id: "{{trace:0}}", site_id: "{{site:0}}", id: "{{site:0}}" };
   const name = oneOf(names);
-  const needed =
-    name === "get_trace" ? { trace_id: given.trace_id } : /stats|events/.test(name) ? { id: given.id } : {};
+  const needed = /^(get_trace|search_spans|explain_failure)$/.test(name)
+    ? { trace_id: given.trace_id }
+    : /stats|events/.test(name)
+      ? { id: given.id }
+      : {};
   return { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: needed } };
 }
 

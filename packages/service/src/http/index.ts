@@ -12,4 +12,12 @@ export { createQueryReader } from "./route/read-query.js";
 export { markRoute } from "./route/request-context.js";
 export { type Answer, type DocumentedAnswer, type EncodedBody, pageRoute, type Route, route } from "./route/route.js";
 export { type AnswerBudget, isKnownTag, sendAnswer } from "./route/send-answer.js";
-export { errorSchema, type JsonSchema, named, toJsonSchema, validationErrorSchema } from "./schema/json-schema.js";
+export {
+  errorSchema,
+  type JsonSchema,
+  type NamedSchemas,
+  named,
+  resolveSchema,
+  toJsonSchema,
+  validationErrorSchema,
+} from "./schema/json-schema.js";

@@ -1,3 +1,2 @@
 export { mcpRoute } from "./mcp-route.js";
-export type { AnswerCall, McpTool } from "./tool.js";
-export { cleanJson, maxCharacters, textPart } from "./tool.js";
+export { type McpTool, maxCharsParameter, type ToolRead, toolRead } from "./tool.js";

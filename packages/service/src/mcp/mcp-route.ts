@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
 import {
@@ -15,9 +16,13 @@ import { callTool, describeTool, type McpTool, type ToolCall } from "./tool.js";
 
 interface McpRouteOptions {
   name: string;
+  title: string;
+  /** Which tool to use when. */
+  instructions: string;
   tools: readonly McpTool[];
   /** Counts a call and may refuse it, where the route's guards do not. */
   beforeCall?(call: ToolCall): Promise<void>;
+  now(): Date;
 }
 
 const message = z.looseObject({ jsonrpc: z.literal("2.0"), method: z.string().optional(), id: z.unknown() });
@@ -39,7 +44,7 @@ const answers = {
  * `POST /mcp`: reading routes as tools of the Model Context Protocol over Streamable HTTP, without sessions. Every message
  * carries a key, so a foreign page that a browser leads here gets nothing, whatever its `Origin`.
  */
-export function mcpRoute({ name, tools, beforeCall }: McpRouteOptions): Route {
+export function mcpRoute({ name, title, instructions, tools, beforeCall, now }: McpRouteOptions): Route {
   const listed = tools.map(describeTool);
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
 
@@ -48,7 +53,9 @@ export function mcpRoute({ name, tools, beforeCall }: McpRouteOptions): Route {
     if (!tool) throw new McpError(ErrorCode.InvalidParams, `Unknown tool; there are: ${[...byName.keys()].join(", ")}`);
     try {
       await beforeCall?.(call);
-      return { content: [{ type: "text", text: await callTool(tool, given, call) }] };
+      const text = await callTool(tool, given, { ...call, now: now() });
+      await setImmediate();
+      return { content: [{ type: "text", text }], structuredContent: JSON.parse(text) };
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       return { isError: true, content: [{ type: "text", text: JSON.stringify(error.body) }] };
@@ -61,7 +68,7 @@ export function mcpRoute({ name, tools, beforeCall }: McpRouteOptions): Route {
     basePath: "",
     operationId: "mcp",
     summary: "Tools for agents, by the Model Context Protocol",
-    description: `Streamable HTTP without sessions: one JSON-RPC message a request, answered as JSON. The tools read only: ${tools.map((tool) => `\`${tool.name}\``).join(", ")}. Their arguments are the parameters of the operations. An answer has at most 100,000 characters.`,
+    description: `Streamable HTTP without sessions: one JSON-RPC message a request, answered as JSON. The tools read only: ${tools.map((tool) => `\`${tool.name}\``).join(", ")}. Their arguments are the parameters of the operations. An answer has at most \`max_chars\` characters, 20,0 by default.`,
     body: {
       "application/json": { schema: message, example: { jsonrpc: "2.0", id: 1, method: "tools/list" } },
     },
@@ -72,7 +79,7 @@ export function mcpRoute({ name, tools, beforeCall }: McpRouteOptions): Route {
       if (Array.isArray(parsed))
         return refusal(ErrorCode.InvalidRequest, "Invalid request: send one message a request");
       let fault: unknown;
-      const server = new Server({ name, version: "1" }, { capabilities: { tools: {} } });
+      const server = new Server({ name, title, version: "1" }, { capabilities: { tools: {} }, instructions });
       server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: listed }));
       server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
         return answerCall(params.name, params.arguments ?? {}, { request, response }).catch((error: unknown) => {
