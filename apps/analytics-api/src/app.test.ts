@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { createApiKey } from "@waymark/auth";
+import { lintOpenApi } from "@waymark/testing";
 import request from "supertest";
 import { useApp } from "./app.fixture.js";
 
@@ -20,6 +21,7 @@ describe("the statistics service", () => {
         .get("/ready")
         .expect(200, { status: "ok", checks: { database: "ok", limiter: "ok" } });
       const { body } = await request(test.app).get("/openapi.json").expect(200);
+      expect(await lintOpenApi(body)).toEqual([]);
       expect(Object.keys(body.paths)).toEqual([
         "/api/v1/sites",
         "/api/v1/sites/{id}/stats",

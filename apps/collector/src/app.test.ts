@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { createPool } from "@waymark/database";
 import { createRegistry } from "@waymark/service";
+import { lintOpenApi } from "@waymark/testing";
 import { openCountryDirectory } from "@waymark/web-stats/analytics";
 import { pino } from "pino";
 import request, { type Response } from "supertest";
@@ -17,6 +18,7 @@ describe("the collector", () => {
       .get("/ready")
       .expect(200, { status: "ok", checks: { database: "ok" } });
     const { body } = await request(test.app).get("/openapi.json").expect(200);
+    expect(await lintOpenApi(body)).toEqual([]);
     expect(Object.keys(body.paths)).toEqual([
       "/api/event",
       "/js/script.js",

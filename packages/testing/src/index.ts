@@ -3,6 +3,7 @@ export { built } from "./built.js";
 export { useDatabase, useEmptyDatabase, useRolePrefix, useServiceRole } from "./database.js";
 export { freePort } from "./free-port.js";
 export { addHeavyDay } from "./heavy-day.js";
+export { lintOpenApi } from "./lint-open-api.js";
 export { type RunningApp, useInstances, useProcesses } from "./processes.js";
 export { chromiumFlags, describeWithChromium, describeWithProgram, describeWithRedis } from "./programs.js";
 export { type Answer, startReceiver, startResendStub } from "./receiver.js";

@@ -131,7 +131,7 @@ describe("the trace service", () => {
       const read = body.paths["/api/v1/traces/{trace_id}"].get.responses["200"].content["application/json"];
       expect(read.schema).toEqual({ $ref: "#/components/schemas/Trace" });
       expect(body.components.schemas.Trace.properties.spans.items).toEqual({ $ref: "#/components/schemas/Span" });
-      expect(Object.keys(body.paths["/ready"].get.responses)).toEqual(["200", "503"]);
+      expect(Object.keys(body.paths["/ready"].get.responses)).toEqual(["200", "405", "503"]);
       expect(body.paths["/ready"].get.security).toEqual([]);
       checkDocument(body);
     });

@@ -44,7 +44,14 @@ export async function readOperations(system: Pick<System, "url">, cookie: string
   return operations;
 }
 
-const undescribed: OpenApiOperation = { operationId: "", summary: "", parameters: [], responses: {} };
+const undescribed: OpenApiOperation = {
+  operationId: "",
+  summary: "",
+  tags: ["pages"],
+  security: [],
+  parameters: [],
+  responses: {},
+};
 
 /** Follows a reference to a named schema. */
 export function followReference(schema: JsonSchema, document: OpenApiDocument): JsonSchema {

@@ -24,8 +24,9 @@ export interface OpenApiOperation {
   operationId: string;
   summary: string;
   description?: string;
-  /** Empty if this operation needs no key, unlike the service's others; with the scope of the key it needs. */
-  security?: [] | [{ apiKey: [string] }];
+  tags: [string];
+  /** Empty if this operation needs no key; with the scope of the key it needs, if there are scopes. */
+  security: [] | [{ apiKey: string[] }];
   parameters: OpenApiParameter[];
   requestBody?: { required: true; content: Record<string, OpenApiMedia> };
   responses: Record<
@@ -36,7 +37,9 @@ export interface OpenApiOperation {
 
 export interface OpenApiDocument {
   openapi: "3.1.0";
-  info: { title: string; version: string; description: string };
+  info: { title: string; version: string; description: string; license: { name: string; identifier: string } };
+  servers: { url: string }[];
+  tags: { name: string; description: string }[];
   security?: Record<string, string[]>[];
   components?: { securitySchemes?: Record<string, unknown>; schemas?: NamedSchemas };
   paths: Record<string, Record<string, OpenApiOperation>>;
@@ -47,20 +50,22 @@ export function describeApi(api: ApiDescription): OpenApiDocument {
   const schemas: NamedSchemas = {};
   for (const each of api.routes) {
     const path = ((each.basePath ?? api.basePath) + each.path).replace(/:(\w+)/g, "{$1}");
-    paths[path] = {
-      ...paths[path],
-      [each.method]: describeOperation(each, { ...api.commonAnswers?.(each), ...each.answers }, schemas),
-    };
+    const answers = { ...api.commonAnswers?.(each), ...each.answers };
+    paths[path] = { ...paths[path], [each.method]: describeOperation(each, { api, path, answers, schemas }) };
   }
-  paths["/health"] = { get: { ...health, ...(api.keyForm && { security: [] }) } };
-  paths["/ready"] = { get: { ...ready, ...(api.keyForm && { security: [] }) } };
+  Object.assign(paths, { "/health": { get: health }, "/ready": { get: ready } });
   const components = {
     ...(api.keyForm && { securitySchemes: { apiKey: describeKey(api.keyForm) } }),
     ...(Object.keys(schemas).length > 0 && { schemas }),
   };
   return {
     openapi: "3.1.0",
-    info: { title: api.title, version: api.version, description: api.description },
+    info: {
+      ...{ title: api.title, version: api.version, description: api.description },
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: "/" }],
+    tags: tagsOf(paths),
     ...(api.keyForm && { security: [{ apiKey: [] }] }),
     ...(Object.keys(components).length > 0 && { components }),
     paths,
@@ -71,21 +76,40 @@ function describeKey(form: string) {
   return { type: "http", scheme: "bearer", description: `An API key of this service: \`${form}\`` };
 }
 
-function describeOperation(
-  each: Route,
-  answers: Readonly<Record<number, DocumentedAnswer>>,
-  schemas: NamedSchemas,
-): OpenApiOperation {
+/** The resource that a path begins with. */
+function tagOf(path: string, basePath: string): string {
+  const [, first = ""] = path.replace(basePath, "").split("/");
+  return first === "v1" ? "opentelemetry" : first;
+}
+
+function tagsOf(paths: OpenApiDocument["paths"]): OpenApiDocument["tags"] {
+  const placed = new Map<string, string[]>();
+  for (const [path, operations] of Object.entries(paths)) {
+    for (const { tags } of Object.values(operations)) placed.set(tags[0], [...(placed.get(tags[0]) ?? []), path]);
+  }
+  return [...placed].map(([name, [first = ""]]) => ({ name, description: `Calls such as \`${first}\`` }));
+}
+
+interface Described {
+  api: ApiDescription;
+  path: string;
+  answers: Readonly<Record<number, DocumentedAnswer>>;
+  schemas: NamedSchemas;
+}
+
+function describeOperation(each: Route, { api, path, answers, schemas }: Described): OpenApiOperation {
   const operation: OpenApiOperation = {
     operationId: each.operationId,
     summary: each.summary,
+    tags: [tagOf(path, api.basePath)],
+    security: api.keyForm === undefined ? [] : [{ apiKey: each.scope === undefined ? [] : [each.scope] }],
     parameters: [...pathParameters(each), ...queryParameters(each, schemas), ...headerParameters(each)],
     responses: Object.fromEntries(
       Object.entries(answers).map(([status, answer]) => [status, describeAnswer(answer, schemas)]),
     ),
   };
   if (each.description) operation.description = each.description;
-  if (each.scope !== undefined) operation.security = [{ apiKey: [each.scope] }];
+  if (!Object.keys(answers).some((status) => status.startsWith("4"))) operation.responses[405] = wrongMethod;
   if (each.body) {
     const { body, bodyExample } = each;
     const media = body instanceof z.ZodType ? { "application/json": { schema: body, example: bodyExample } } : body;
@@ -156,13 +180,17 @@ function jsonAnswer(description: string, properties: Record<string, JsonSchema>,
   return { description, content: { "application/json": { schema, example } } };
 }
 
+const wrongMethod = jsonAnswer("Another method", { error: { type: "string" } }, { error: "Method not allowed" });
+
 const isOk: JsonSchema = { const: "ok" };
 
 const health: OpenApiOperation = {
   operationId: "health",
   summary: "Whether the service is up; needs no key",
+  tags: ["health"],
+  security: [],
   parameters: [],
-  responses: { 200: jsonAnswer("The service is up", { status: isOk }, { status: "ok" }) },
+  responses: { 200: jsonAnswer("The service is up", { status: isOk }, { status: "ok" }), 405: wrongMethod },
 };
 
 const checks: JsonSchema = { type: "object", additionalProperties: { enum: ["ok", "failed"] } };
@@ -172,6 +200,8 @@ const ready: OpenApiOperation = {
   summary: "Whether the service is ready; needs no key",
   description:
     "Checks each store for at most two seconds. A failed store that the service can do without is named, but the answer stays 200.",
+  tags: ["health"],
+  security: [],
   parameters: [],
   responses: {
     200: jsonAnswer(
@@ -179,6 +209,7 @@ const ready: OpenApiOperation = {
       { status: isOk, checks },
       { status: "ok", checks: { database: "ok" } },
     ),
+    405: wrongMethod,
     503: jsonAnswer(
       "A required store does not answer",
       { error: { type: "string" }, checks },

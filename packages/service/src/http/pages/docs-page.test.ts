@@ -54,8 +54,16 @@ describe("docsPage", () => {
     expect(page).toContain("required");
   });
 
+  it("has a form for each call, with its parameters and an example of its body", () => {
+    expect(page).toContain('<form class="try" data-method="POST" data-path="/api/v1/things/{id}">');
+    expect(page).toContain('name="path:id" required');
+    expect(page).toContain('name="query:dry"');
+    expect(page).toContain("&#34;name&#34;: &#34;it&#39;s&#34;");
+  });
+
   it("lets nothing through as markup", () => {
-    expect(page).not.toContain("<script");
+    expect(page.match(/<script/g)).toHaveLength(1);
+    expect(page).not.toContain("<script>alert");
     expect(page).toContain("An API &#60;b&#62;");
     expect(page).toContain("<code>things</code>");
   });
@@ -90,7 +98,7 @@ describe("a service without keys", () => {
   it("is described without any, and with the types that it answers in", () => {
     expect(open.security).toBeUndefined();
     expect(open.components).toBeUndefined();
-    expect(open.paths["/ready"]?.["get"]).not.toHaveProperty("security");
+    expect(open.paths["/ready"]?.["get"]?.security).toEqual([]);
     expect(open.paths["/x"]?.["post"]?.responses["202"]).toEqual({
       description: "Taken",
       headers: { "X-Y": { schema: { type: "string" } } },
@@ -103,5 +111,6 @@ describe("a service without keys", () => {
     expect(page).toContain("curl -X POST https://api.example.com/x");
     expect(page).toContain("<pre>text/plain\n\nok</pre>");
     expect(page).not.toContain("Authorization");
+    expect(page).not.toContain("<script");
   });
 });

@@ -1,6 +1,7 @@
 import type { Request, Response } from "express";
 import type { OpenApiDocument, OpenApiOperation } from "../openapi/openapi.js";
 import { type JsonSchema, type NamedSchemas, resolveSchema } from "../schema/json-schema.js";
+import { keyField, tryItForm, tryItHash, tryItScript } from "./try-it.js";
 
 const style = `
   :root { color-scheme: light dark; --line: #8884; --soft: #8881; }
@@ -30,9 +31,13 @@ export function inline(text: string): string {
   return escapeHtml(text).replace(/`([^`]+)`/g, "<code>$1</code>");
 }
 
-/** Sends a page under a policy without scripts and external resources. */
-export function sendHtml(response: Response, page: string): void {
-  response.set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'");
+const pagePolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
+/** With the page's own script alone, which calls this service alone. */
+export const tryItPolicy = `${pagePolicy}; connect-src 'self'; script-src '${tryItHash}'`;
+
+/** Sends a page under a policy without external resources, and without scripts unless told. */
+export function sendHtml(response: Response, page: string, policy = pagePolicy): void {
+  response.set("Content-Security-Policy", policy);
   response.type("html").send(page);
 }
 
@@ -63,7 +68,9 @@ export function docsPage(document: OpenApiDocument, origin: string): string {
     `${prose(document.info.description)}
 <p>For tools: <a href="/openapi.json">openapi.json</a> (OpenAPI 3.1).</p>
 <nav>${links.join("")}</nav>
-${sections.join("\n")}`,
+${needsKey ? keyField : ""}
+${sections.join("\n")}
+${needsKey ? tryItScript : ""}`,
   );
 }
 
@@ -86,6 +93,7 @@ function section(call: Call): string {
     operation.parameters.length > 0 ? table("Parameters", operation.parameters.map(parameterRow)) : "",
     body ? table("Body", fieldRows(body.schema, schemas)) : "",
     `<h3>Request</h3><pre>${escapeHtml(curl(call, body?.example))}</pre>`,
+    call.needsKey ? tryItForm(call, body?.example, escapeHtml) : "",
     "<h3>Answers</h3>",
     ...Object.entries(operation.responses).map(([status, answer]) => {
       const headers = answer.headers
@@ -143,7 +151,7 @@ function typeName(schema: JsonSchema): string {
 
 function curl({ path, method, operation, origin, needsKey }: Call, example: unknown): string {
   const lines = [`curl -X ${method} ${origin}${path}`];
-  if (needsKey && operation.security?.length !== 0) lines.push(`  -H 'Authorization: Bearer API_KEY'`);
+  if (needsKey && operation.security.length > 0) lines.push(`  -H 'Authorization: Bearer API_KEY'`);
   for (const { in: location, name, example: value } of operation.parameters) {
     if (location === "header" && value !== undefined) lines.push(`  -H '${name}: ${value}'`);
   }

@@ -1,9 +1,9 @@
-import { type RequestHandler, Router } from "express";
+import { type Request, type RequestHandler, Router } from "express";
 import { type ReadinessChecks, readiness } from "../../process/index.js";
 import { type ApiDescription, describeApi } from "../openapi/openapi.js";
 import { refuseMethod } from "../route/mount-routes.js";
 import { markRoute } from "../route/request-context.js";
-import { docsPage, htmlPage, inline, prefersHtml, sendHtml, sendJson } from "./docs-page.js";
+import { docsPage, htmlPage, inline, prefersHtml, sendHtml, sendJson, tryItPolicy } from "./docs-page.js";
 
 const links = { docs: "/docs", openapi: "/openapi.json", health: "/health", ready: "/ready" };
 
@@ -41,16 +41,19 @@ export function publicRoutes({ api, checks }: { api: ApiDescription; checks: Rea
     const anchors = Object.entries(links).map(([name, path]) => `<a href="${path}">${name}</a>`);
     sendHtml(response, htmlPage(api.title, `<nav>${anchors.join("")}</nav>`));
   });
-  get("/openapi.json", (_request, response) => {
-    sendJson(response, document);
+  get("/openapi.json", (request, response) => {
+    sendJson(response, { ...document, servers: [{ url: originOf(request) }] });
   });
   get("/docs", (request, response) => {
-    // The header only changes the text of examples, and only for its sender.
-    const protocol = request.get("x-forwarded-proto") === "https" ? "https" : request.protocol;
-    const origin = `${protocol}://${request.get("host") ?? "localhost"}`;
-    sendHtml(response, docsPage(document, origin));
+    sendHtml(response, docsPage(document, originOf(request)), tryItPolicy);
   });
   return router;
+}
+
+/** As the reader reaches the service. The headers only change texts, and only for their sender. */
+function originOf(request: Request): string {
+  const protocol = request.get("x-forwarded-proto") === "https" ? "https" : request.protocol;
+  return `${protocol}://${request.get("host") ?? "localhost"}`;
 }
 
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

@@ -40,7 +40,7 @@ function describeFurther(schema: JsonSchema, schemas: NamedSchemas): void {
   if (json === undefined && form === undefined && name === undefined) return;
   const { description } = own;
   const stated = form ? { ...(form as JsonSchema), ...(description !== undefined && { description }) } : own;
-  if (json === "object") stated.type = ["object", "null"];
+  if (json === "object") Object.assign(stated, { type: ["object", "null"], additionalProperties: true });
   for (const member of Object.keys(schema)) delete schema[member];
   if (typeof name !== "string") {
     Object.assign(schema, stated);
