@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Mapping
 from typing import Any, Callable, TypeVar, overload
 
+from ._api import Api
 from ._facts import warn_once
 from ._process import clients, log
 from ._queue import Options, Stats, WaymarkLoss
@@ -61,6 +62,7 @@ class Waymark(Sender):
         )
         super().__init__(options, refusal)
         self._agent_id = agent_id
+        self.api = Api(options, refusal)
         if self._refusal:
             log.warning("Waymark records nothing: %s", self._refusal)
         clients.add(self)

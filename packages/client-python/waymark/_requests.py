@@ -10,6 +10,7 @@ import re
 import ssl
 import time
 import urllib.parse
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from ._values import describe, short_repr, text_of
@@ -98,6 +99,38 @@ class Connection:
         except BaseException:
             self.close()
             raise
+
+    def stream(self, path: str, last_id: str | None) -> Iterator[tuple[str, str, str]]:
+        """The events of a stream: kind, id and data. Raises Failure."""
+        headers = {**self._headers, "Accept": "text/event-stream"}
+        if last_id:
+            headers["Last-Event-ID"] = last_id
+        # The service sends a line at least every 30 seconds.
+        opened = self._connect(90)
+        try:
+            opened.request("GET", f"{self._url.path}/api/v1{path}", None, headers)
+            response = opened.getresponse()
+            if response.status != 200:
+                raise Failure(f"{response.status} {text_of(response.read(500).decode(errors='replace'), 500)}", response.status)
+            event, event_id, data = "message", "", ""
+            while True:
+                line = response.readline(MAX_ANSWER_BYTES)
+                if not line:
+                    return
+                name, _, value = line.decode().rstrip("\r\n").partition(": ")
+                if name == "event":
+                    event = value
+                elif name == "id":
+                    event_id = value
+                elif name == "data":
+                    data = value
+                elif not name and data:
+                    yield event, event_id, data
+                    event, data = "message", ""
+        except (OSError, http.client.HTTPException) as error:
+            raise Failure(f"{self._url.geturl()}: {describe(error)}") from error
+        finally:
+            opened.close()
 
     def _connect(self, timeout: float) -> http.client.HTTPConnection:
         host, port = self._url.hostname or "", self._url.port

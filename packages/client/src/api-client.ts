@@ -16,6 +16,7 @@ import type {
   Usage,
 } from "./api-types.js";
 import { WaymarkApiError } from "./errors.js";
+import { createReads, type ReadingCalls, type ReadQuery, readEvents, type StreamEvent, toParameters } from "./reads.js";
 import {
   type Call,
   type CallOptions,
@@ -40,7 +41,7 @@ interface TraceChoice {
  * The calls of the trace API, one to one. Every call retries while that can help; a POST repeats its `Idempotency-Key`, so it
  * stores once. Calls reject with a `WaymarkError` or with the reason of an aborted signal.
  */
-export interface ApiClient {
+export interface ApiClient extends ReadingCalls {
   createTrace(trace: NewTrace, options?: CreateOptions): Promise<{ trace_id: string }>;
   addSpan(traceId: string, span: NewSpan, options?: CreateOptions): Promise<{ span_id: string }>;
   /** Adds 1 to 1,000 spans, all or none; returns their ids in order. */
@@ -56,6 +57,23 @@ export interface ApiClient {
   iterateAgents(query?: AgentQuery, options?: CallOptions): AsyncGenerator<Agent, void, void>;
   usage(options?: CallOptions): Promise<Usage>;
   deleteTrace(traceId: string, options?: CallOptions): Promise<void>;
+  /** Scores a trace, or with `span_id` one of its spans. */
+  addScore(traceId: string, score: NewScore, options?: CreateOptions): Promise<{ score_id: string }>;
+  /** New traces and changes of status, until the service ends the stream or `signal` aborts. */
+  streamTraces(query?: ReadQuery, options?: StreamOptions): AsyncGenerator<StreamEvent, void, void>;
+}
+
+export interface NewScore {
+  name: string;
+  value: number | boolean | string;
+  comment?: string | null;
+  span_id?: string;
+}
+
+export interface StreamOptions {
+  signal?: AbortSignal;
+  /** The `id` of the last event of an earlier stream. */
+  lastEventId?: string | undefined;
 }
 
 export function createApiClient(options: ConnectionOptions): ApiClient {
@@ -71,6 +89,21 @@ export function createApiClientOn(transport: Transport): ApiClient {
     return call<Body>({ ...rest, method: "POST", path, body: JSON.stringify(body), idempotencyKey });
   }
   const api: ApiClient = {
+    ...createReads(transport),
+    addScore(traceId, { span_id, ...score }, options) {
+      const of = span_id === undefined ? "" : `/spans/${encodeURIComponent(span_id)}`;
+      return create(`${tracePath(traceId)}${of}/scores`, score, options);
+    },
+    async *streamTraces(query, { signal, lastEventId } = {}) {
+      const headers = { Accept: "text/event-stream", ...(lastEventId && { "Last-Event-ID": lastEventId }) };
+      const call = { method: "GET", path: "/traces/stream", query: toParameters(query), headers } as const;
+      const body = (await transport({
+        ...call,
+        ...(signal && { signal }),
+        isStream: true,
+      })) as ReadableStream<Uint8Array>;
+      yield* readEvents(body);
+    },
     createTrace: (trace, options) => create("/traces", trace, options),
     addSpan: (traceId, span, options) => create(`${tracePath(traceId)}/spans`, span, options),
     addSpans: (traceId, spans, options) => create(`${tracePath(traceId)}/spans/batch`, { spans }, options),
@@ -106,15 +139,6 @@ async function deleteOnce(transport: Transport, call: Call): Promise<void> {
   } catch (error) {
     if (!(error instanceof WaymarkApiError && error.status === 404 && error.attempts > 1)) throw error;
   }
-}
-
-function toParameters(values: object = {}): URLSearchParams {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(values)) {
-    if (value === undefined) continue;
-    parameters.set(name, value instanceof Date ? value.toISOString() : String(value));
-  }
-  return parameters;
 }
 
 /** An empty page is not the last one while it has a `next_cursor`. */

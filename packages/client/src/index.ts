@@ -1,4 +1,10 @@
-export { type ApiClient, type CreateOptions, createApiClient } from "./api-client.js";
+export {
+  type ApiClient,
+  type CreateOptions,
+  createApiClient,
+  type NewScore,
+  type StreamOptions,
+} from "./api-client.js";
 export type {
   Agent,
   AgentPage,
@@ -24,6 +30,7 @@ export type {
 } from "./api-types.js";
 export { type Refusal, WaymarkApiError, WaymarkConnectionError, WaymarkError, WaymarkLossError } from "./errors.js";
 export { type ObserveOptions, observe } from "./observe.js";
+export type { Failure, ReadQuery, ScoreSummary, SeriesEntry, StreamEvent, TraceSums } from "./reads.js";
 export type { RecorderOptions, RecorderStats } from "./recorder.js";
 export type { Counts } from "./reports.js";
 export type { RetryLimits } from "./retry.js";

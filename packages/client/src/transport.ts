@@ -28,6 +28,9 @@ export interface Call extends CallOptions {
   /** JSON. */
   body?: string;
   idempotencyKey?: string;
+  headers?: Readonly<Record<string, string>>;
+  /** Returns the body itself, once the answer has begun. */
+  isStream?: boolean;
 }
 
 /**
@@ -40,6 +43,7 @@ export type Transport = (call: Call) => Promise<unknown>;
 
 /** What is read of a `Response`. */
 export type Answer = Pick<Response, "ok" | "status" | "statusText" | "text"> & {
+  body?: Response["body"];
   headers: Pick<Headers, "get">;
 };
 export type Send = (url: string, init: SendInit) => Promise<Answer>;
@@ -72,10 +76,11 @@ export function createConnection(options: ConnectionOptions): Connection {
     attempt(call, limits, send = own) {
       const url = `${base}/api/v1${call.path}${call.query && call.query.size > 0 ? `?${call.query}` : ""}`;
       const headers = new Headers(authorization);
+      for (const [name, value] of Object.entries(call.headers ?? {})) headers.set(name, value);
       if (call.body !== undefined) headers.set("Content-Type", "application/json");
       if (call.idempotencyKey !== undefined) headers.set("Idempotency-Key", call.idempotencyKey);
       const init = { method: call.method, headers, ...(call.body !== undefined && { body: call.body }) };
-      return attemptOnce(send, url, init, limits);
+      return attemptOnce(send, url, init, { ...limits, isStream: call.isStream });
     },
   };
 }
@@ -122,6 +127,7 @@ interface AttemptLimits {
   headTimeoutMs: number;
   /** On Node: the attempt's clock does not keep the process alive. */
   isIdle?: boolean;
+  isStream?: boolean | undefined;
 }
 
 export type Failure = WaymarkApiError | WaymarkConnectionError;
@@ -146,6 +152,10 @@ async function attemptOnce(
   try {
     const response = await send(url, { ...init, signal: stop.signal });
     clearTimeout(timer);
+    if (limits.isStream && response.ok && response.body) {
+      if (limits.signal) limits.signal.addEventListener("abort", () => stop.abort(), { once: true });
+      return { body: response.body };
+    }
     // A large body may take the rest of the call's time.
     timer = abortAfter(limits.timeLeftMs - (performance.now() - startedAt));
     const text = await response.text();

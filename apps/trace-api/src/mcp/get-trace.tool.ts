@@ -73,8 +73,14 @@ export function getTraceRead(deps: Batching): ToolRead {
       if (field !== undefined && span_id === undefined) throw validationError({ field: "Needs span_id" });
       const traceId = await findTraceId(deps.pool, accountId, params);
       return read({
-        ...{ accountId, traceId, spanId: span_id, field, kinds: kind },
-        ...{ parts: include, cursor, maxChars: max_chars },
+        accountId,
+        traceId,
+        spanId: span_id,
+        field,
+        kinds: kind,
+        parts: include,
+        cursor,
+        maxChars: max_chars,
       });
     },
   });

@@ -61,7 +61,9 @@ export function describeApi(api: ApiDescription): OpenApiDocument {
   return {
     openapi: "3.1.0",
     info: {
-      ...{ title: api.title, version: api.version, description: api.description },
+      title: api.title,
+      version: api.version,
+      description: api.description,
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/" }],
