@@ -2,12 +2,18 @@ import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeAll } from "@jest/globals";
+import { afterAll, beforeAll } from "@jest/globals";
+import { createKeyDirectory, type KeyDirectory } from "@waymark/auth";
 import { createUuidV7 } from "@waymark/database";
 import { createLogger, createRegistry } from "@waymark/service";
 import { createAddressReader, createProxyWatch } from "@waymark/service/limits";
 import { useDatabase } from "@waymark/testing";
-import { type CountryDirectory, createRecorder, openCountryDirectory } from "@waymark/web-stats/analytics";
+import {
+  type CountryDirectory,
+  createRecorder,
+  createRequestRecorder,
+  openCountryDirectory,
+} from "@waymark/web-stats/analytics";
 import type { Express } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
@@ -51,8 +57,13 @@ export function useApp(options: TestAppOptions = {}): TestApp {
   const { trustedProxies = [], countryHeader, maxWaiting, eventsPerSecond, log } = options;
   const registry = createRegistry("collector");
   let app: Express | undefined;
+  let keys: KeyDirectory | undefined;
+  afterAll(() => keys?.stop());
 
   beforeAll(async () => {
+    const { pool, directUrl } = database;
+    const silent = createLogger({ service: "collector", level: "silent" });
+    keys = createKeyDirectory({ service: "trace", pool, connectionString: directUrl, log: silent });
     const [countries, isSpam] = await Promise.all([openCountryDirectory(undefined), makeSpamCheck()]);
     app = openApp(database.pool, registry, {
       countries,
@@ -62,6 +73,7 @@ export function useApp(options: TestAppOptions = {}): TestApp {
       maxWaiting,
       eventsPerSecond,
       log,
+      keys,
     });
   });
   const running = () => {
@@ -94,6 +106,8 @@ interface Parts {
   maxWaiting: number | undefined;
   eventsPerSecond?: TestAppOptions["eventsPerSecond"] | undefined;
   log?: Logger | undefined;
+  /** Nobody's unless given. */
+  keys?: KeyDirectory;
 }
 
 /** The real app on a pool, also on one without a database. */
@@ -104,6 +118,8 @@ export function openApp(pool: pg.Pool, registry: Registry, parts: Parts): Expres
   const addressOf = createAddressReader(parts.trustedProxies, proxies);
   return createApp({
     recorder: createRecorder({ pool, ...(maxWaiting !== undefined && { maxWaiting }) }),
+    recordRequests: createRequestRecorder(pool),
+    keys: parts.keys ?? { find: () => undefined },
     readClient: createClientReader({ ...parts, addressOf }),
     addressOf,
     eventsPerSecond: { perAddress: 0, perSite: 0, ...parts.eventsPerSecond },

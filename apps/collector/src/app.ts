@@ -1,20 +1,23 @@
-import type { ReadinessChecks, Siblings } from "@waymark/service";
+import { authenticate, type KeyDirectory, principalOf, requireScope } from "@waymark/auth";
+import { createAccepted, type ReadinessChecks, type Siblings } from "@waymark/service";
 import {
   type ApiDescription,
+  createBodyReader,
   createExpress,
   createRefusals,
   mountRoutes,
   publicRoutes,
   type Route,
 } from "@waymark/service/http";
-import type { Recorder } from "@waymark/web-stats/analytics";
-import type { Express, Request, RequestHandler } from "express";
+import type { Recorder, RequestRecorder } from "@waymark/web-stats/analytics";
+import type { Express, Request, RequestHandler, Response } from "express";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { createBeaconReader } from "./event/beacon.schema.js";
-import { collectEventRoute } from "./event/collect-event.route.js";
+import { collectEventRoute, toRefusal } from "./event/collect-event.route.js";
 import type { ClientReader, SpamCheck } from "./event/read-client.js";
 import { createEventLimits } from "./limits/event-limits.js";
+import { collectRequestsRoute } from "./requests/collect-requests.route.js";
 import { scriptRoutes, type TrackerSource } from "./script/get-script.route.js";
 
 /** A browser may keep the answer to a preflight so long; Chromium keeps none longer than two hours. */
@@ -40,15 +43,18 @@ const allowAnyOrigin: RequestHandler = (request, response, next) => {
   response.status(204).end();
 };
 
+/** A thousand requests of a kilobyte. */
+const maxBatchBytes = 1_048_576;
+
 const description = `
 Records page views, custom events and engagement of browsers, in the form of Plausible's clients. It is public and needs no key: a site is known by
-its domain. The analytics API has the statistics.
+its domain. Servers send the requests of machines with a key. The analytics API has the statistics.
 
 A page carries one line, \`<script defer src="https://THIS-SERVICE/js/script.js" data-domain="example.com"></script>\`, and sends custom
 events by \`waymark('signup', {props: {plan: 'pro'}})\`.
 
 Any origin may post. Every answer has an \`X-Request-Id\`. Every error is JSON with an \`error\` string. Every call may also answer 404 for an
-unknown path, 405 with \`Allow\`, 413 for a body over 64 KiB, 429 with \`Retry-After\` above a limit, 500 for a fault of ours and 503 with
+unknown path, 405 with \`Allow\`, 413 for a body over its size, 429 with \`Retry-After\` above a limit, 500 for a fault of ours and 503 with
 \`Retry-After\` while events cannot be written. After 429 and 503 you may send the event again: no site has it, unless the database broke
 off during the commit.
 `;
@@ -59,6 +65,9 @@ function describeCollector(routes: readonly Route[]): ApiDescription {
 
 interface AppDeps {
   recorder: Pick<Recorder, "record">;
+  recordRequests: RequestRecorder;
+  /** Keys of the trace API, whose scope `ingest` sends. */
+  keys: Pick<KeyDirectory, "find">;
   readClient: ClientReader;
   isSpam: SpamCheck;
   /** The address that limits count a client by. */
@@ -78,14 +87,28 @@ interface AppDeps {
 export function createApp(deps: AppDeps): Express {
   const refusals = createRefusals(deps.registry);
   const limits = createEventLimits({ ...deps, ...deps.eventsPerSecond, refusals });
-  const routes = [collectEventRoute({ ...deps, limits, refusals }), ...scriptRoutes(deps)];
-  const api = describeCollector(routes);
+  const countAccepted = createAccepted(deps.registry, ["event", "request"]);
+  const shared = { ...deps, limits, refusals, countAccepted };
+  const routes = [collectEventRoute(shared), ...scriptRoutes(deps)];
+  const recordRequests: RequestRecorder = (...batch) =>
+    deps.recordRequests(...batch).catch((error) => {
+      throw toRefusal(refusals, error) ?? error;
+    });
+  const requests = collectRequestsRoute({ ...shared, recordRequests });
+  const api = describeCollector([...routes, requests]);
 
   return createExpress(deps, (app) => {
     app.use(["/api/event", "/js"], allowAnyOrigin);
     app.post("/api/event", limits.admitAddress);
     const readBody = createBeaconReader(limits.bodyBudget, limits.countBytes);
     mountRoutes(app, routes, { basePath: api.basePath, readBody });
+    app.post(requests.path, limits.admitAddress, authenticate("trace", deps.keys));
+    const budget = { ...limits.bodyBudget, ownerOf: (response: Response) => principalOf(response).accountId };
+    mountRoutes(app, [requests], {
+      basePath: api.basePath,
+      permit: (_route, response) => requireScope(principalOf(response), "ingest"),
+      readBody: createBodyReader(maxBatchBytes, { budget }),
+    });
     app.use(publicRoutes({ api, checks: deps.checks }));
   });
 }

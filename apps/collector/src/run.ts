@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
+import { createKeyDirectory } from "@waymark/auth";
 import { type ProcessLike, readable, startHttpService } from "@waymark/service";
 import { createAddressReader, createProxyWatch } from "@waymark/service/limits";
-import { createRecorder, openCountryDirectory } from "@waymark/web-stats/analytics";
+import { createRecorder, createRequestRecorder, openCountryDirectory } from "@waymark/web-stats/analytics";
 import { createApp } from "./app.js";
 import { loadConfig } from "./config.js";
 import { createClientReader, loadSpamReferrers } from "./event/read-client.js";
@@ -13,14 +14,17 @@ export function run(node: ProcessLike): Promise<void> {
     // A migration or a month's new partition may lock a table for longer than other services wait.
     pool: { lockTimeoutMs: 5_000, plansOnce: true, pipeline: true },
     async openApp({ config, pool, registry, log, siblings, stores }) {
-      const { trustedProxies, countryHeader, eventsPerSecond } = config;
+      const { trustedProxies, countryHeader, eventsPerSecond, database } = config;
       const countries = await readable("COUNTRY_DATABASE", openCountryDirectory(config.countryDatabase));
       const proxies = createProxyWatch(log);
       const addressOf = createAddressReader(trustedProxies, proxies);
       const recorder = createRecorder({ pool });
+      const keys = createKeyDirectory({ service: "trace", pool, connectionString: database.directUrl, log });
       const checks = { required: stores, notes: proxies.notes };
       const handler = createApp({
         recorder,
+        recordRequests: createRequestRecorder(pool),
+        keys,
         readClient: createClientReader({ addressOf, trustedProxies, countryHeader, countries }),
         addressOf,
         eventsPerSecond,
@@ -31,7 +35,14 @@ export function run(node: ProcessLike): Promise<void> {
         registry,
         siblings,
       });
-      return { handler, checks, stop: () => recorder.drain() };
+      return {
+        handler,
+        checks,
+        async stop() {
+          await recorder.drain();
+          await keys.stop();
+        },
+      };
     },
   });
 }

@@ -24,6 +24,7 @@ export const tableGrants = {
   account: {
     trace_api: "SELECT (id, plan, slot, keep, leave_out), UPDATE (created_at, keep, leave_out)",
     analytics_api: "SELECT (id, plan, slot, keep, leave_out)",
+    collector: "SELECT (id, plan, slot, keep, leave_out)",
     worker: "SELECT (id, email, plan)",
     dashboard: write,
   },
@@ -35,6 +36,7 @@ export const tableGrants = {
   api_key: {
     trace_api: "SELECT, UPDATE (last_used_at)",
     analytics_api: "SELECT, UPDATE (last_used_at)",
+    collector: "SELECT, UPDATE (last_used_at)",
     worker: "SELECT (account_id, id, revoked_at, expires_at), DELETE",
     dashboard: "SELECT, INSERT, UPDATE (name, revoked_at)",
   },
@@ -58,7 +60,7 @@ export const tableGrants = {
   event: { analytics_api: "SELECT", collector: "SELECT, INSERT", worker: "SELECT, DELETE", dashboard: "SELECT" },
   // Retention deletes rows of months without a partition.
   event_default: { worker: "SELECT, DELETE" },
-  event_horizon: { analytics_api: "SELECT", worker: "SELECT, UPDATE (day)", dashboard: "SELECT" },
+  event_horizon: { analytics_api: "SELECT", collector: "SELECT", worker: "SELECT, UPDATE (day)", dashboard: "SELECT" },
   failing_agent: { worker: all },
   // Whoever lists failures groups new ones first.
   failure: { trace_api: write, worker: all, dashboard: write },
@@ -68,7 +70,7 @@ export const tableGrants = {
   idempotency_key: { trace_api: "SELECT, INSERT", worker: "SELECT, UPDATE, DELETE" },
   imported_day: { analytics_api: "SELECT", worker: "SELECT, DELETE", dashboard: "SELECT" },
   machine_day: { analytics_api: "SELECT", collector: write, worker: "SELECT, DELETE", dashboard: "SELECT" },
-  machine_line: { worker: "SELECT, DELETE" },
+  machine_line: { collector: "SELECT, INSERT", worker: "SELECT, DELETE" },
   // Postgres removes the person of a removed membership with the rights of the remover.
   membership: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, UPDATE (role), DELETE" },
   mute: { trace_api: "SELECT", worker: "SELECT, UPDATE, DELETE", dashboard: all },
@@ -86,7 +88,7 @@ export const tableGrants = {
   site_domain: { collector: "SELECT", worker: "SELECT, DELETE", dashboard: all },
   span_default: {},
   span_partition: { worker: "SELECT" },
-  slot_move: { trace_api: "SELECT", analytics_api: "SELECT" },
+  slot_move: { trace_api: "SELECT", analytics_api: "SELECT", collector: "SELECT" },
   span: { trace_api: all, worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
   // Deleting a trace removes its log records; whoever stores more of them locks none.
   span_log: { trace_api: all, worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },

@@ -20,11 +20,11 @@ const longerDocuments: Readonly<Record<string, number>> = {
   "apps/trace-api/README.md": 2_150,
   "apps/trace-api/INSIGHT.md": 780,
   "apps/analytics-api/README.md": 1_150,
-  "apps/collector/README.md": 850,
+  "apps/collector/README.md": 980,
   "apps/worker/README.md": 850,
   "docker/README.md": 1_250,
-  "packages/client/README.md": 810,
-  "packages/web-stats/README.md": 1_620,
+  "packages/client/README.md": 870,
+  "packages/web-stats/README.md": 1_700,
   "prisma/README.md": 1_180,
 };
 

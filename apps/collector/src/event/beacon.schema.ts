@@ -10,12 +10,7 @@ import {
 } from "@waymark/web-stats/analytics";
 import type { Request, Response } from "express";
 import { z } from "zod";
-
-/** Longer than any address in a browser; recording bounds the path again. */
-const urlMaxLength = 8_192;
-
-/** Longer referrers lose their query, then their path, so that caches hold no long ones. */
-const referrerMaxLength = 500;
+import { pageUrl, referrer, referrerMaxLength, urlMaxLength } from "./fields.schema.js";
 
 const domainsMaxLength = 1_000;
 const maxDomains = 10;
@@ -28,17 +23,6 @@ const name = z
     const isTooLong = Buffer.byteLength(text) > eventBounds.nameBytes;
     const problem = isTooLong ? `Must be at most ${eventBounds.nameBytes} bytes of UTF-8` : textProblem(text);
     if (problem) context.addIssue({ code: "custom", message: problem });
-  });
-
-const url = z
-  .string()
-  .min(1)
-  .max(urlMaxLength)
-  .transform((text, context) => {
-    const parsed = URL.canParse(text) ? new URL(text) : undefined;
-    if (parsed?.protocol === "http:" || parsed?.protocol === "https:") return parsed;
-    context.addIssue({ code: "custom", message: "Must be an http or https URL" });
-    return z.NEVER;
   });
 
 const domains = z
@@ -56,18 +40,6 @@ const domains = z
     if (problem === undefined) return names;
     context.addIssue({ code: "custom", message: problem });
     return z.NEVER;
-  });
-
-const referrer = z
-  .string()
-  .nullish()
-  .transform((text) => {
-    if (!text) return null;
-    if (text.length <= referrerMaxLength) return text;
-    if (!URL.canParse(text)) return null;
-    const { origin, pathname } = new URL(text);
-    const place = `${origin}${pathname}`;
-    return place.length <= referrerMaxLength ? place : origin;
   });
 
 const props = z
@@ -98,7 +70,7 @@ const measure = (max: number) =>
 /** A page view, custom event or engagement in the form of Plausible's clients, with long keys. */
 export const beaconBody = z.object({
   name: name.describe("`pageview`, `engagement`, or a custom event's name, up to 200 bytes; short: `n`"),
-  url: url.describe("The page's address, http or https; its UTM tags and click ids are read; short: `u`"),
+  url: pageUrl.describe("The page's address, http or https; its UTM tags and click ids are read; short: `u`"),
   domain: domains.describe("The site's domain, or several with commas between; short: `d`"),
   referrer: referrer.describe("Where the visit came from, `document.referrer`; short: `r`"),
   props: props.describe(

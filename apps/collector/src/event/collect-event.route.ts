@@ -1,5 +1,4 @@
 import type { AppError } from "@waymark/errors";
-import { createAccepted } from "@waymark/service";
 import {
   type Answer,
   type DocumentedAnswer,
@@ -64,6 +63,7 @@ export interface CollectEventDeps {
   limits: Pick<EventLimits, "countDomains" | "admitSites">;
   refusals: Refusals;
   registry: Registry;
+  countAccepted(kind: "event", count: number): void;
 }
 
 const dropReasons = ["unknown-domain", "bot", "referrer-spam", "revenue", "site-refused"] as const;
@@ -84,9 +84,8 @@ The collector reads the body as JSON, whatever its content type. Every key has a
 `;
 
 export function collectEventRoute(deps: CollectEventDeps): Route {
-  const { recorder, readClient, isSpam, limits, refusals } = deps;
+  const { recorder, readClient, isSpam, limits, refusals, countAccepted } = deps;
   const drop = createDropAnswers(deps.registry);
-  const countAccepted = createAccepted(deps.registry, ["event"]);
   return route({
     method: "post",
     path: "/api/event",
@@ -129,7 +128,7 @@ export function collectEventRoute(deps: CollectEventDeps): Route {
 }
 
 /** The refusal by a full writer or site directory; undefined for other errors. */
-function toRefusal(refusals: Refusals, error: unknown): AppError | undefined {
+export function toRefusal(refusals: Refusals, error: unknown): AppError | undefined {
   if (error instanceof SiteDirectoryFullError) return refusals.service("domain_lookups", error.message);
   if (!(error instanceof WriterFullError)) return undefined;
   if (error.limit === "site") return refusals.account("site_waiting_events", error.message);

@@ -25,7 +25,7 @@ interface ClientReaderOptions {
 }
 
 /** The rest is ignored: caches hold user agents. */
-const userAgentMaxLength = 1_024;
+export const userAgentMaxLength = 1_024;
 
 /** Makes the function that finds a request's sender. */
 export function createClientReader(options: ClientReaderOptions): ClientReader {

@@ -29,6 +29,8 @@ export interface EventLimits {
   countDomains(request: Request, domains: number): void;
   /** @throws AppError 429 if a site has had its events of this second */
   admitSites(request: Request, siteIds: readonly string[]): void;
+  /** Counts a site's requests of machines, apart from its events. @throws AppError 429 */
+  admitRequests(siteId: string, requests: number): void;
 }
 
 export interface EventLimitsOptions {
@@ -49,6 +51,7 @@ export function createEventLimits(options: EventLimitsOptions): EventLimits {
   const bucket = { burstSeconds, clock, siblings };
   const addresses = createTokenBuckets({ ...bucket, name: "address", perSecond: perAddress, maxKeys: maxAddresses });
   const sites = createTokenBuckets({ ...bucket, name: "site", perSecond: perSite, maxKeys: maxSites });
+  const machines = createTokenBuckets({ ...bucket, name: "site-requests", perSecond: perSite, maxKeys: maxSites });
   /** Of long bodies. */
   const tokensOf = new WeakMap<Request, number>();
   const keyOf = (request: Request) => addressKey(addressOf(request));
@@ -86,6 +89,12 @@ export function createEventLimits(options: EventLimitsOptions): EventLimits {
         const reason = `A site takes ${perSite} events a second; bodies count once for each 4 KiB`;
         throw refusals.rate(perSite, refused.retryAfterSeconds, { name: "site_events", reason });
       }
+    },
+    admitRequests(siteId, requests) {
+      const refused = machines.take(siteId, requests);
+      if (!refused) return;
+      const reason = `A site takes ${perSite} requests of machines a second`;
+      throw refusals.rate(perSite, refused.retryAfterSeconds, { name: "site_requests", reason });
     },
   };
 }

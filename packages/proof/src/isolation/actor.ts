@@ -49,7 +49,7 @@ export function proofWith(actor: Actor, right: Right, service: ServiceName, orig
     if (right === "member") return { Cookie: actor.memberCookie, Origin: origin };
     return { ...bearer(actor.traceKey), Origin: origin };
   }
-  const isTraces = service === "trace-api";
+  const isTraces = service !== "analytics-api";
   switch (right) {
     case "share":
       return bearer(actor.shareKey);

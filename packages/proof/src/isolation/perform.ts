@@ -93,6 +93,16 @@ const recipes: Readonly<Record<string, () => unknown>> = {
     referrer: "https://{{mark:2}}.test/",
     props: { plan: "{{mark:0}}" },
   }),
+  "collector POST /api/requests": () => ({
+    requests: [
+      {
+        url: "https://{{domain:0}}/{{mark:0}}",
+        status: 200,
+        user_agent: `{{mark:1}}-bot-${random()}`,
+        at: new Date().toISOString(),
+      },
+    ],
+  }),
   "dashboard POST /dashboard/api/sites": () => ({ domain: `s${random()}.{{domain:0}}`, name: "{{mark:0}}" }),
   "dashboard PATCH /dashboard/api/sites/{id}": () => ({ name: "{{mark:1}}" }),
   "dashboard POST /dashboard/api/sites/{id}/goals": () => ({ event: `{{mark:1}}-${random()}` }),

@@ -46,6 +46,7 @@ export const routes: Readonly<Record<string, string>> = {
   "analytics-api GET /health": "works",
   "analytics-api GET /ready": "works",
   "collector POST /api/event": "works",
+  "collector POST /api/requests": "works",
   "collector GET /js/script.js": "works",
   "collector GET /js/script.{extensions}.js": "a public file of fixed names",
   "collector GET /health": "works",

@@ -171,8 +171,8 @@ async function judge(system: System, act: Act, performed: Performed, others: rea
 
 const openPaths = /^\/(health|ready|webhooks\/|js\/|api\/event)|\/dashboard\/api\/(sign-|forgot|link)/;
 
-function isGuarded({ path, service }: Operation): boolean {
-  return service !== "collector" && !openPaths.test(path);
+function isGuarded({ path }: Operation): boolean {
+  return !openPaths.test(path);
 }
 
 async function downgrade({ pool }: System, actor: Actor): Promise<void> {

@@ -71,13 +71,12 @@ async function addPerson(pool: System["pool"], person: Record<"personId" | "acco
 export function proofOf(tenant: Tenant, service: ServiceName, origin: string): Record<string, string> {
   switch (service) {
     case "trace-api":
+    case "collector":
       return { Authorization: `Bearer ${tenant.traceKey}` };
     case "analytics-api":
       return { Authorization: `Bearer ${tenant.statisticsKey}` };
     case "dashboard":
       return { Cookie: tenant.cookie, Origin: origin };
-    case "collector":
-      return {};
   }
 }
 

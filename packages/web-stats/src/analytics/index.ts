@@ -6,6 +6,7 @@ export { importEvents } from "./import/import-events.js";
 export { importRollups } from "./import/import-rollups.js";
 export { type ImportProgress, noProgress } from "./import/reader-services.js";
 export { ImportSuspendedError, SiteDeletedError } from "./import/write-batches.js";
+export { createRequestRecorder, type RequestRecorder } from "./live/machine-recorder.js";
 export { createRecorder, type Recorder, WriterFullError } from "./live/recorder.js";
 export {
   createSiteDirectory,

@@ -84,10 +84,10 @@ const defaultMaxWaiting = 10_000;
 const maxBatch = 1_000;
 
 /** Connections that may wait for sites' locks; fewer where the pool would have none left for other work. */
-const maxLockWaits = 3;
+export const maxLockWaits = 3;
 
 /** Longer than any batch of an import holds a site's lock. */
-const lockTimeoutMs = 1_000;
+export const lockTimeoutMs = 1_000;
 
 /** After this wait for its site's lock an event is refused. */
 const defaultMaxLockWaitMs = 5_000;

@@ -1,0 +1,192 @@
+import { performance } from "node:perf_hooks";
+import { createGroupCommit, rowIsLocked, tryTransaction, withTransaction } from "@waymark/database";
+import { validationError } from "@waymark/errors";
+import { inSteps } from "@waymark/service/http";
+import type pg from "pg";
+import { createClaimCheck } from "../attribution/machine-claims.js";
+import { createMachineNamer } from "../attribution/machines.js";
+import { cutToBytes } from "../attribution/source-classifier.js";
+import { countMachines } from "../import/count-machines.query.js";
+import { readImportLine } from "../import/import-line.schema.js";
+import { type EncodedMachines, MachineLines } from "../import/machine-lines.js";
+import { OccurrenceCounter } from "../import/occurrences.js";
+import { holdHorizon } from "../maintenance/event-retention.query.js";
+import { lockSites, tryLockSites } from "../recording/record-events.query.js";
+import { eventBounds } from "../recording/site-event.js";
+import { lockTimeoutMs, maxLockWaits, WriterFullError } from "./recorder.js";
+
+/** A request that a server or an edge answered. */
+export interface ServedRequest {
+  readonly url: URL;
+  readonly status: number;
+  readonly ip: string | null;
+  readonly userAgent: string | null;
+  readonly referrer: string | null;
+  /** `YYYY-MM-DDTHH:MM:SS.ffffffZ`. */
+  readonly at: string;
+}
+
+/** Requests of one batch: no earlier line is beyond the counter's memory. */
+const noEarlier = { read: async () => new Map<string, number>(), add: async () => undefined };
+
+/** Makes the function that finds the machines among requests, by the rules of an import. It yields before each request. */
+function createMachineFinder() {
+  const nameOf = createMachineNamer();
+  const claimOf = createClaimCheck();
+  /** @param groupOf tells whose a request is; undefined for nobody's */
+  return function* find(requests: readonly ServedRequest[], groupOf: (request: ServedRequest) => string | undefined) {
+    const found = new Map<string, MachineLines>();
+    const left = { people: 0, unknown: 0 };
+    for (const request of requests) {
+      yield;
+      const named = nameOf(request.userAgent);
+      const group = groupOf(request);
+      if (group === undefined) left.unknown++;
+      else if (named === null) left.people++;
+      else {
+        const { url, status, ip, userAgent, referrer, at } = request;
+        const path = cutToBytes(url.pathname, eventBounds.pathBytes) + url.search;
+        const read = readImportLine({ ts: at, path, ip, referrer, user_agent: userAgent });
+        if (!read.ok) throw new Error(`The schema lets through what an import refuses: ${read.problem}`);
+        const lines = found.get(group) ?? new MachineLines(new OccurrenceCounter(noEarlier));
+        found.set(group, lines);
+        lines.add({ line: read.line, named, status, claim: claimOf(named, ip, at.slice(0, 10)) });
+      }
+    }
+    return { found, ...left };
+  };
+}
+
+interface Part {
+  readonly siteId: string;
+  readonly machines: EncodedMachines;
+  readonly since: number;
+}
+
+/** Requests of machines that are counted, or the first day that takes some, where a request is older. */
+type Counted = { readonly counted: number } | { readonly horizon: string };
+
+/** After this wait for its site's lock a batch is refused. */
+const maxLockWaitMs = 5_000;
+
+/** A probe of `site_pkey` for each. */
+const findSitesSql = "SELECT id FROM site WHERE id = ANY($1)";
+
+/** Counts parts under their sites' locks. The erasure of a deleted site takes its lock later, so no row remains. */
+async function countParts(client: pg.ClientBase, parts: readonly Part[]): Promise<Counted[]> {
+  const horizon = await holdHorizon(client);
+  const { rows } = await client.query<{ id: string }>(findSitesSql, [parts.map(({ siteId }) => siteId)]);
+  const sites = new Set(rows.map(({ id }) => id));
+  const results: Counted[] = [];
+  for (const { siteId, machines } of parts) {
+    const isEarly = horizon !== null && machines.requests.some(({ day }) => day < horizon);
+    if (isEarly) results.push({ horizon });
+    else results.push({ counted: sites.has(siteId) ? await countMachines(client, siteId, machines) : 0 });
+  }
+  return results;
+}
+
+/** Writes requests of machines by group commit, in turns between sites, as events are written. */
+function createMachineWriter(pool: pg.Pool): (siteId: string, machines: EncodedMachines) => Promise<Counted> {
+  const commit = createGroupCommit<Part, Counted>({
+    name: "record-machines",
+    ownerOf: ({ siteId }) => siteId,
+    countOf: ({ machines }) => machines.ids.length,
+    targetOf: ({ siteId }) => siteId,
+    sharesTargets: true,
+    maxRows: 1_000,
+    refuse: ({ scope }) => new WriterFullError(scope === "owner" ? "site" : "total"),
+    run: (parts) =>
+      withTransaction(pool, async (client) => {
+        const free = await tryLockSites(client, [...new Set(parts.map(({ siteId }) => siteId))]);
+        const own = parts.filter(({ siteId }) => free.has(siteId));
+        const results = (await countParts(client, own)).values();
+        return parts.map(({ siteId }) => (free.has(siteId) ? (results.next().value as Counted) : rowIsLocked));
+      }),
+    async runLocked(parts) {
+      let results: (Counted | typeof rowIsLocked)[] = parts.map(() => rowIsLocked);
+      await tryTransaction(pool, lockTimeoutMs, async (client) => {
+        await lockSites(client, [...new Set(parts.map(({ siteId }) => siteId))]);
+        results = await countParts(client, parts);
+      });
+      return results;
+    },
+    maxLockWaits: Math.max(1, Math.min(maxLockWaits, (pool.options.max ?? 1) - 2)),
+    giveUp: ({ since }) => (performance.now() - since >= maxLockWaitMs ? new WriterFullError("site-lock") : undefined),
+    retry: "in-halves",
+  });
+  return (siteId, machines) => commit.add({ siteId, machines, since: performance.now() });
+}
+
+/** An account's sites with a domain, with or without `www.`. A range of `site_account_id_idx`. */
+const findOwnSql = "SELECT id, domain FROM site WHERE account_id = $1 AND domain = ANY($2) ORDER BY id";
+
+/** @returns the function that gives the ids of a domain's sites, with commas between; undefined for none */
+async function findOwnSites(pool: pg.Pool, accountId: string, domains: Iterable<string>) {
+  const bareOf = (domain: string) => domain.replace(/^www\./, "");
+  const asked = new Set([...domains].flatMap((domain) => [domain, bareOf(domain)]));
+  const values = [accountId, [...asked]];
+  const { rows } = await pool.query<Record<"id" | "domain", string>>({ name: "own-sites", text: findOwnSql, values });
+  const idsOf = new Map<string, string[]>();
+  for (const { id, domain } of rows) idsOf.set(domain, [...(idsOf.get(domain) ?? []), id]);
+  return (domain: string) => {
+    const names = new Set([domain, bareOf(domain)]);
+    const ids = [...names].flatMap((name) => idsOf.get(name) ?? []);
+    return ids.length === 0 ? undefined : ids.join();
+  };
+}
+
+/** What became of a batch's requests. */
+export interface RecordedRequests {
+  machines: number;
+  /** Counted before: of the same time, client, address and status. */
+  duplicates: number;
+  people: number;
+  /** Of hosts without a site of the account. */
+  unknown: number;
+}
+
+export type RequestRecorder = ReturnType<typeof createRequestRecorder>;
+
+/**
+ * Makes the function that counts a batch's requests of machines, each once however often the batch comes, and leaves people to
+ * the tracker.
+ * @param admit gets the number of machines' requests of each site; an error of it refuses the batch
+ * @returns undefined where no request is of a site of the account
+ * @throws WriterFullError, AppError 400, or the database's error; the same batch may then come again
+ */
+export function createRequestRecorder(pool: pg.Pool) {
+  const find = createMachineFinder();
+  const write = createMachineWriter(pool);
+  return async (
+    accountId: string,
+    { domain, requests }: { domain: string | undefined; requests: readonly ServedRequest[] },
+    admit: (siteId: string, count: number) => void,
+  ): Promise<RecordedRequests | undefined> => {
+    const domainOf = ({ url }: ServedRequest) => domain ?? url.hostname;
+    const sitesOf = await findOwnSites(pool, accountId, new Set(requests.map(domainOf)));
+    const { found, people, unknown } = await inSteps(find(requests, (request) => sitesOf(domainOf(request))));
+    if (unknown === requests.length) return undefined;
+    const parts: { siteId: string; machines: EncodedMachines }[] = [];
+    for (const [ids, lines] of found) {
+      const machines = await lines.finish();
+      for (const siteId of ids.split(",")) parts.push({ siteId, machines });
+    }
+    for (const { siteId, machines } of parts) admit(siteId, machines.ids.length);
+    const written = await Promise.allSettled(parts.map(({ siteId, machines }) => write(siteId, machines)));
+    let counted = 0;
+    for (const part of written) {
+      if (part.status === "rejected") throw part.reason;
+      if ("horizon" in part.value) throw tooEarly(requests, part.value.horizon);
+      counted += part.value.counted;
+    }
+    const all = parts.reduce((sum, { machines }) => sum + machines.ids.length, 0);
+    return { machines: counted, duplicates: all - counted, people, unknown };
+  };
+}
+
+function tooEarly(requests: readonly ServedRequest[], horizon: string) {
+  const problem = `Must not lie before ${horizon}: nobody knows any more which requests are counted already`;
+  const early = requests.flatMap(({ at }, place) => (at < horizon ? [[`requests.${place}.at`, problem]] : []));
+  return validationError(Object.fromEntries(early));
+}
