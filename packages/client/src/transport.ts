@@ -22,8 +22,9 @@ export interface CallOptions {
 
 export interface Call extends CallOptions {
   method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** Below `/api/v1`. */
+  /** Below `/api/v1`, unless it is whole. */
   path: string;
+  isWhole?: boolean;
   query?: URLSearchParams;
   /** JSON. */
   body?: string;
@@ -74,7 +75,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   return {
     base,
     attempt(call, limits, send = own) {
-      const url = `${base}/api/v1${call.path}${call.query && call.query.size > 0 ? `?${call.query}` : ""}`;
+      const url = `${base}${call.isWhole ? "" : "/api/v1"}${call.path}${call.query && call.query.size > 0 ? `?${call.query}` : ""}`;
       const headers = new Headers(authorization);
       for (const [name, value] of Object.entries(call.headers ?? {})) headers.set(name, value);
       if (call.body !== undefined) headers.set("Content-Type", "application/json");
