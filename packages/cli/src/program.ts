@@ -1,6 +1,7 @@
 import type { Writable } from "node:stream";
 import { Command, CommanderError } from "commander";
 import { addAccountCommands } from "./commands/account.command.js";
+import { addAiCommand } from "./commands/ai.command.js";
 import { addAlertCommands } from "./commands/alert.command.js";
 import { addBackupCommands } from "./commands/backup.command.js";
 import { addCellCommands } from "./commands/cell.command.js";
@@ -102,6 +103,7 @@ function createProgram(call: CommandCall, args: readonly string[], version: stri
   addFunnelCommands(commands);
   addUsageCommand(commands);
   addStatsCommand(commands);
+  addAiCommand(commands);
   addImportCommand(commands);
   addExportCommand(commands);
   addRollupCommands(commands);

@@ -193,6 +193,29 @@ describe("200", () => {
   });
 });
 
+describe("text/csv", () => {
+  it("has the rows of one list, without formulas", async () => {
+    const account = await test.makeAccount();
+    const id = await account.makeSite();
+    await test.pool.query(
+      `INSERT INTO machine_day (site_id, day, machine, path, purpose, requests, verified, refuted, errors, missing, blocked, failed)
+       VALUES ($1, $2, 'GPTBot', '=1+1', 'training', 5, 3, 1, 2, 1, 1, 0)`,
+      [id, new Date().toISOString().slice(0, 10)],
+    );
+    test.setNow(new Date());
+    const get = (query: string) => account.get(`/api/v1/sites/${id}/ai?${query}`).set("Accept", "text/csv");
+    expect((await get("lists=pages").expect(200)).text).toBe(
+      '"path","crawled","answered","referred","visitors"\r\n"\'=1+1",5,0,0,0\r\n',
+    );
+    const { text } = await get("lists=machines").expect(200);
+    expect(text).toMatch(
+      /^"name","operator","purpose","requests",.*\r\n"GPTBot","OpenAI","training",5,1,3,1,1,2,1,1,0\r\n$/,
+    );
+    expect((await get("lists=engines").expect(200)).text).toContain('"ChatGPT",5,0,0,0,""');
+    expect((await get("").expect(400)).body.fields).toHaveProperty("lists");
+  });
+});
+
 describe("400, 403 and 404", () => {
   it("refuse hours, Free accounts and another account's site", async () => {
     const [own, foreign, free] = [await test.makeAccount(), await test.makeAccount(), await test.makeAccount("free")];

@@ -1,9 +1,12 @@
 import { principalOf } from "@waymark/auth";
+import { validationError } from "@waymark/errors";
 import { named, route } from "@waymark/service/http";
 import {
   aiFigures,
   aiIntervals,
+  aiLists,
   checkRange,
+  csvType,
   limitParameter,
   rangeAnswer,
   rangeParameters,
@@ -12,14 +15,17 @@ import {
   readOwnColumns,
   resolveRange,
   type StatisticsDeps,
+  writeAiCsv,
 } from "@waymark/web-stats/statistics";
 import { z } from "zod";
-import { siteAnswers } from "../api.js";
+import { limitHeaders, siteAnswers } from "../api.js";
+import { prefersCsv } from "../prefers-csv.js";
 
 const aiQuery = z
   .object({
     ...rangeParameters,
     limit: limitParameter,
+    lists: z.enum(aiLists).optional().describe("The list to answer as CSV, with `Accept: text/csv`"),
     interval: z.enum(aiIntervals).optional().describe("Adds `series`, the figures of every day, week or month"),
     compare: z.enum(["previous"]).optional().describe("Adds `previous`, the totals of the days before"),
   })
@@ -27,7 +33,7 @@ const aiQuery = z
 
 const description = `Extension of the contract: requests of machines by the list of machines, apart from visits; the visits that AI assistants sent, and what those did for the site's goals.
 
-\`waymark import\` counts machines' requests of a web server's log. A machine is of an engine where the engine's answers have links to pages: \`referred\` counts visits of the channel \`AI Assistants\`, in a page those that began with it. Sums of a page are of all machines with these purposes. A day keeps 10,000 pairs of machine and page and counts the rest as \`(other)\`, the last row of \`pages\`, beside the \`limit\`.`;
+\`waymark import\` counts machines' requests of a web server's log. A machine is of an engine where the engine's answers have links to pages: \`referred\` counts visits of the channel \`AI Assistants\`, in a page those that began with it. Sums of a page are of all machines with these purposes. A day keeps 10,000 pairs of machine and page and counts the rest as \`(other)\`, the last row of \`pages\`, beside the \`limit\`. With \`Accept: text/csv\` the answer is the list that \`lists\` names as CSV.`;
 
 const example = {
   range: "7d",
@@ -74,14 +80,20 @@ export function getAiRoute(deps: StatisticsDeps) {
       description: "The site's machines, engines and pages in the range",
       schema: named("Ai", z.object({ ...rangeAnswer, ...aiFigures.shape })),
       example,
+      otherMedia: { "text/csv": { schema: z.string(), example: writeAiCsv("pages", example) } },
+      headers: [...limitHeaders, "Vary"],
     }),
     async handle(input) {
+      input.response.vary("Accept");
+      const { limit, lists, interval, compare } = input.query;
+      const isCsv = prefersCsv(input.request);
+      if (isCsv && !lists) throw validationError({ lists: `Must be one of: ${aiLists.join(", ")}, for text/csv` });
       const { asked, ...days } = resolveRange(input.query, deps.now());
-      const { limit, interval, compare } = input.query;
       const query = { days, limit, interval, withPrevious: compare === "previous" };
       const body = await readOwnColumns(deps, principalOf(input.response), input, ({ id: siteId }, columns) =>
         readInTime(asked, readAi({ ...deps, columns }, { siteId, ...query })),
       );
+      if (isCsv && lists) return { status: 200, contentType: csvType, body: writeAiCsv(lists, body) };
       return { status: 200, body: { ...asked, ...body } };
     },
   });

@@ -28,9 +28,9 @@ import {
   type StatisticsDeps,
   writeCsv,
 } from "@waymark/web-stats/statistics";
-import type { Request } from "express";
 import { z } from "zod";
 import { limitHeaders, otherNote, siteAnswers } from "../api.js";
+import { prefersCsv } from "../prefers-csv.js";
 
 const statsQuery = z
   .object({
@@ -174,21 +174,6 @@ export function getStatsRoute(deps: StatisticsDeps & { memory: FigureMemory }) {
       return { status: 200, body };
     },
   });
-}
-
-/** With parameters too, since a type with parameters in `Accept` matches no type without them (RFC 9110, 12.5.1). */
-const offeredTypes = [
-  "application/json",
-  "application/json; charset=utf-8",
-  "text/csv",
-  "text/csv; charset=utf-8",
-  csvType,
-];
-
-/** Whether the client prefers CSV. A client accepting neither gets JSON, as the contract promises. */
-function prefersCsv(request: Request): boolean {
-  const type = request.accepts(offeredTypes);
-  return type !== false && type.startsWith("text/csv");
 }
 
 /** @throws AppError 400 for a query that CSV, which holds the rows of one list, cannot answer */

@@ -163,3 +163,28 @@ describe("the drawing", () => {
     ).toBeLessThanOrEqual(columns);
   });
 });
+
+describe("waymark ai", () => {
+  const database = useDatabase();
+  const { run, json } = createCommandLine({ DATABASE_URL: database.url }, () => now);
+
+  it("prints the API's answer with --json, and tables", async () => {
+    const account = await json<{ id: string }>("account", "create", "--email", "ai@example.com", "--plan", "free");
+    const args = ["--account", account.id, "--domain", "ai.example", "--name", "s"];
+    const { id } = await json<{ id: string }>("site", "create", ...args);
+    await database.pool.query(
+      `INSERT INTO machine_day (site_id, day, machine, path, purpose, requests, verified, refuted, errors, missing, blocked, failed)
+       VALUES ($1, '2026-03-15', 'GPTBot', '/a', 'training', 5, 3, 1, 2, 1, 1, 0), ($1, '2026-03-08', 'GPTBot', '/b', 'training', 2, 0, 0, 0, 0, 0, 0)`,
+      [id],
+    );
+    expect(await json("ai", "--site", "ai.example")).toMatchObject({
+      range: "7d",
+      machines: [{ name: "GPTBot", requests: 5, false: 1 }],
+      engines: [{ name: "ChatGPT", crawled: 5, revenue: [] }],
+      pages: [{ path: "/a", crawled: 5, visitors: 0 }],
+      previous: { requests: 2 },
+    });
+    const { code, stdout } = await run(["ai", "--site", "ai.example", "--range", "today"]);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/ChatGPT +5 +0.*GPTBot +training +5.*\/a +5/s)]);
+  });
+});

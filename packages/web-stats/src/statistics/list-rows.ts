@@ -98,9 +98,13 @@ export const csvType = "text/csv; charset=utf-8; header=present";
  * "CSV Injection"). All text is quoted, so a spreadsheet that splits at semicolons makes no cell within a value.
  */
 export function writeCsv(list: ListName, rows: readonly ListRow[], metrics: readonly AskedMetric[] = []): string {
+  return writeTable(columnsOf(lists[list], metrics), rows);
+}
+
+export function writeTable(columns: string[], rows: readonly object[]): string {
   return stringify([...rows], {
     header: true,
-    columns: columnsOf(lists[list], metrics),
+    columns,
     record_delimiter: "windows",
     quote_record_delimiter: true,
     quoted_string: true,

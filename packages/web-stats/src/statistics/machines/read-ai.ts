@@ -5,6 +5,7 @@ import { findMachine, unnamedMachine } from "../../analytics/attribution/machine
 import { otherValue } from "../../lists/lists.js";
 import type { ColumnReader } from "../columns/day-columns.js";
 import { toRevenue } from "../goals/count-goals.js";
+import { writeTable } from "../list-rows.js";
 import { type Days, listDays, previousDays } from "../range.js";
 import { pointsOf } from "../read-statistics.js";
 import { maxListBytes, rowBytes } from "../statistics.query.js";
@@ -51,6 +52,9 @@ export const aiIntervals = ["day", "week", "month"] as const;
 
 type AiInterval = (typeof aiIntervals)[number];
 
+const pointName = z.string().optional();
+const intervalNames = { day: pointName, week: pointName, month: pointName } satisfies Record<AiInterval, z.ZodType>;
+
 const totals = { requests: count, crawled: count, answered: count, referred: count };
 
 export const aiFigures = z.object({
@@ -58,7 +62,7 @@ export const aiFigures = z.object({
   engines: z.array(engineFigures),
   pages: z.array(pageFigures),
   series: z
-    .array(z.object({ ...Object.fromEntries(aiIntervals.map((name) => [name, z.string().optional()])), ...totals }))
+    .array(z.object({ ...intervalNames, ...totals }))
     .optional()
     .describe("With `interval`, every day, week from Monday or month of the range, under its name"),
   previous: z
@@ -68,6 +72,17 @@ export const aiFigures = z.object({
 });
 
 type AiFigures = z.infer<typeof aiFigures>;
+
+export const aiLists = ["machines", "engines", "pages"] as const;
+
+/** Writes a list of the report as CSV; a column for each figure, and amounts with their currency. */
+export function writeAiCsv(list: (typeof aiLists)[number], figures: AiFigures): string {
+  const columns = { machines: machineFigures, engines: engineFigures, pages: pageFigures }[list];
+  const rows = figures[list].map((row) =>
+    "revenue" in row ? { ...row, revenue: row.revenue.map((sum) => `${sum.amount} ${sum.currency}`).join(" ") } : row,
+  );
+  return writeTable(Object.keys(columns.shape), rows);
+}
 
 interface AiQuery {
   readonly siteId: string;
@@ -151,7 +166,10 @@ async function readSeries(
     point.answered += answered;
     point.referred += referred.get(day) ?? 0;
   }
-  return Array.from(points, ([name, point]) => ({ [interval]: name, ...point }));
+  return Array.from(points, ([name, point]) => {
+    const named: Partial<Record<AiInterval, string>> = { [interval]: name };
+    return { ...named, ...point };
+  });
 }
 
 async function readTotals(deps: AiDeps, siteId: string, days: Days) {

@@ -1,0 +1,48 @@
+import { createDayColumns, defaultRange, ranges, readAi, resolveRange } from "@waymark/web-stats/statistics";
+import { resolveSite } from "../arguments/resolve-owner.js";
+import { wholeNumber } from "../arguments/values.js";
+import type { Program } from "../context/command-builder.js";
+import { onDatabase } from "../context/command-context.js";
+import { listing } from "../output/terminal-text.js";
+
+const help = `
+crawled: requests for training and search; answered: for the answer to a person; referred: visits that an assistant sent.
+--json prints the answer of GET /api/v1/sites/ID/ai with interval=day, compare=previous and the same limit.
+
+Example:
+  $ waymark ai --site example.com --range 30d`;
+
+/** Of days kept in memory: the days of one answer follow each other. */
+const maxBytes = 16_777_216;
+
+const engines = listing(
+  ["name", "crawled", "answered", "referred", "conversions", "revenue"],
+  "No engine read the site or sent a visit.",
+);
+const machines = listing(
+  ["name", "purpose", "requests", "pages", "verified", "false", "missing", "blocked", "failed"],
+  "No machine read the site.",
+);
+const pages = listing(["path", "crawled", "answered", "referred", "visitors"], "No page was read.");
+
+export function addAiCommand(program: Program): void {
+  program
+    .command("ai", "show which crawlers and assistants read a site, and the visits that assistants bring", help)
+    .required("--site <site>", "the site's id or domain")
+    .option("--range <range>", "the UTC days", { choices: ranges, default: defaultRange })
+    .option("--limit <n>", "rows of each list, 1 to 1000", { parse: wholeNumber(1, 1_000), default: 10 })
+    .run((context, { site, range, limit }) =>
+      onDatabase(context, async ({ pool }) => {
+        const { id: siteId } = await resolveSite(pool, site);
+        const columns = createDayColumns({ pool, maxBytes }).open(siteId);
+        const { asked, ...days } = resolveRange({ range }, context.now());
+        const query = { siteId, days, limit, interval: "day", withPrevious: true } as const;
+        const value = { ...asked, ...(await readAi({ pool, columns }, query)) };
+        const paid = value.engines.map(({ revenue, ...engine }) => ({
+          ...engine,
+          revenue: revenue.map(({ amount, currency }) => `${amount} ${currency}`).join(", "),
+        }));
+        return { value, text: [engines(paid), machines(value.machines), pages(value.pages)].join("\n\n") };
+      }),
+    );
+}
