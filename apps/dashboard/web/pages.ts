@@ -26,4 +26,5 @@ export const pages: Readonly<Record<string, Part>> = {
   "/settings": part(() => import("./settings/settings-page.js").then((m) => m.SettingsPage)),
   "/sites/:id": part(() => import("./statistics/statistics-page.js").then((m) => m.StatisticsPage)),
   "/sites/:id/events": part(() => import("./statistics/events-page.js").then((m) => m.EventsPage)),
+  "/sites/:id/ai": part(() => import("./statistics/ai-page.js").then((m) => m.AiPage)),
 };

@@ -34,6 +34,7 @@ export const pageParts: readonly PagePart[] = [
   { path: "/settings", source: "settings/settings-page.tsx", data: ["/me", "/me/sessions"] },
   { path: "/sites/:id", source: "statistics/statistics-page.tsx", data: ["/sites/:id/stats", "/sites/:id/events"] },
   { path: "/sites/:id/events", source: "statistics/events-page.tsx", data: ["/sites/:id/events"] },
+  { path: "/sites/:id/ai", source: "statistics/ai-page.tsx", data: ["/sites/:id/ai"] },
 ];
 
 /** The part of a page's path, with the path's parameters in its data's addresses. */

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Page } from "playwright-core";
 import { insertModelDay } from "../costs/model-days.fixture.js";
 import type { SignedIn, TestDashboard } from "../dashboard.fixture.js";
-import { makeSite } from "../statistics/statistics.fixture.js";
+import { insertMachines, makeSite } from "../statistics/statistics.fixture.js";
 import { addTrace, type NewSpan } from "../trace/trace.fixture.js";
 import { insertTrace } from "../traces/traces.fixture.js";
 import { conversationPages, insertLabelled } from "./conversation-states.fixture.js";
@@ -25,7 +25,7 @@ function visits(now: number) {
       ts: new Date(now - (n % 30) * 86_400_000 - n * 1_000).toISOString(),
       visitor: `visitor-${n % 17}`,
       path: `/page-${n % 12}${n % 5 ? "" : "?utm_source=mail&utm_medium=email&utm_campaign=spring"}`,
-      referrer: n % 2 ? "https://www.google.com/" : "",
+      referrer: n % 2 ? "https://www.google.com/" : n % 4 ? "https://chatgpt.com/" : "",
       country: ["NL", "DE", "US"][n % 3],
       user_agent: userAgent,
     };
@@ -66,6 +66,7 @@ async function fillAccount(dashboard: TestDashboard, owner: SignedIn): Promise<I
   const { body: unproven } = await owner.post("/sites", { domain: "taken.example", name: "Unproven" }).expect(201);
   const { body: unseen } = await owner.post("/sites", { domain: "unseen.example", name: "Unseen" }).expect(201);
   const site = await makeSite(dashboard, { accountId, domain: "busy.example", lines: visits(Date.now()) });
+  await insertMachines(pool, site);
   await owner.post("/keys", { name: "laptop", service: "trace" }).expect(201);
   await owner.post("/keys", { name: "reports", service: "analytics" }).expect(201);
   await owner.post("/people", { email: "grace@example.com", role: "member" }).expect(201);
@@ -269,6 +270,16 @@ const sitePages = ({ site, unseenSite }: Ids): Record<string, PageState[]> => ({
       as: "owner",
       path: `/sites/${unseenSite}/events`,
       shows: heading("No custom events in this range"),
+    },
+  ],
+  "/sites/:id/ai": [
+    { as: "owner", path: `/sites/${site}/ai`, shows: table("Machines") },
+    { state: "today", as: "member", path: `/sites/${site}/ai?range=today`, shows: table("Engines") },
+    {
+      state: "empty",
+      as: "owner",
+      path: `/sites/${unseenSite}/ai`,
+      shows: heading("No machine read the site in these days"),
     },
   ],
 });

@@ -2,7 +2,7 @@ import { expect, it } from "@jest/globals";
 import { describeWithChromium, useProcesses } from "@waymark/testing";
 import type { Page } from "playwright-core";
 import { useBrowser } from "../browser.fixture.js";
-import { type Line, makeSite, useAnalyticsApi } from "./statistics.fixture.js";
+import { insertMachines, type Line, makeSite, useAnalyticsApi } from "./statistics.fixture.js";
 
 const dayMs = 86_400_000;
 
@@ -229,6 +229,52 @@ describeWithChromium("the statistics in a browser", (executablePath) => {
     await dialog.getByRole("table").getByRole("button").nth(1).click();
     await shows(`event:is:signup;prop.plan:is:p1;page:is:${other}`);
     expect(await page.getByRole("dialog").count()).toBe(0);
+  });
+
+  it("lead to the machines that read the site, with the API's figures", async () => {
+    const { siteId, viewer, ask } = await makeBusySite();
+    await insertMachines(dashboard.pool, siteId, new Date("2026-03-15T12:00:00Z"));
+    const page = await browser.page(viewer);
+    await open(page, `/dashboard/sites/${siteId}`);
+    await page.getByRole("link", { name: "AI", exact: true }).click();
+    await page.getByRole("heading", { name: "AI", level: 1 }).waitFor();
+    for (const range of ["7d", "30d"]) {
+      if (range === "30d")
+        await page.getByRole("group", { name: "Range" }).getByRole("button", { name: "30 days" }).click();
+      const { body } = await ask(`/sites/${siteId}/ai?range=${range}&interval=day`).expect(200);
+      const crawled = body.series.reduce((sum: number, day: { crawled: number }) => sum + day.crawled, 0);
+      await page
+        .getByRole("button", { name: `Crawled ${crawled.toLocaleString("en").replaceAll(",", "\u202f")}` })
+        .waitFor();
+      const cellsOf = async (table: string, row: string) =>
+        (
+          await page
+            .getByRole("table", { name: table })
+            .getByRole("row", { name: row })
+            .getByRole("cell")
+            .allInnerTexts()
+        ).map((text) => Number(text.replaceAll("\u202f", "")));
+      const [engine] = body.engines;
+      const { crawled: c, answered: a, referred: r } = engine;
+      expect((await cellsOf("Engines", engine.name)).slice(0, 3)).toEqual([c, a, r]);
+      const [machine] = body.machines;
+      const { requests, pages, verified, missing, blocked, failed } = machine;
+      const cells = [requests, pages, verified, machine.false, missing, blocked, failed];
+      expect((await cellsOf("Machines", machine.name)).slice(2)).toEqual(cells);
+      const [first] = body.pages;
+      expect(await cellsOf("Pages", first.path)).toEqual([
+        first.crawled,
+        first.answered,
+        first.referred,
+        first.visitors,
+      ]);
+    }
+    const chart = page.getByRole("slider", { name: "Crawled over time" });
+    await chart.focus();
+    const last = await chart.getAttribute("aria-valuetext");
+    await chart.press("ArrowLeft");
+    expect(await chart.getAttribute("aria-valuetext")).not.toBe(last);
+    await page.getByRole("table", { name: "Read by machines, visited by nobody" }).getByText("/page-15").waitFor();
   });
 
   it("say what is wrong with filters in the address, and can leave them", async () => {

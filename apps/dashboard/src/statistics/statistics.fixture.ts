@@ -30,6 +30,17 @@ export async function makeSite(
   return siteId;
 }
 
+/** Requests of machines in the last two weeks, also of a page that nobody visits. */
+export async function insertMachines(pool: TestDashboard["pool"], siteId: string, now = new Date()): Promise<void> {
+  const sql = `
+    INSERT INTO machine_day (site_id, day, machine, path, purpose, requests, verified, refuted, errors, missing, blocked, failed)
+    SELECT $1, ($2::timestamptz AT TIME ZONE 'UTC')::date - n % 14, machine, '/page-' || n % 16, purpose, 7 + n, 5, n % 2, 3, 2, 1, 0
+    FROM generate_series(1, 60) n,
+      (VALUES ('GPTBot', 'training'), ('ChatGPT-User', 'assistant'), ('ClaudeBot', 'training'), ('other', 'other')) AS each (machine, purpose)
+    ON CONFLICT DO NOTHING`;
+  await pool.query(sql, [siteId, now]);
+}
+
 /** The analytics API on the dashboard's database and at its own time, for comparisons. No limit of requests. */
 export function useAnalyticsApi({ pool, databaseUrl }: TestDashboard) {
   const log = createLogger({ service: "analytics-api", level: "silent" });

@@ -4,7 +4,7 @@ import { listNames } from "@waymark/web-stats/lists";
 import { type Metric, metricNames } from "@waymark/web-stats/statistics";
 import fc from "fast-check";
 import { useDashboard } from "../dashboard.fixture.js";
-import { type Line, makeSite, useAnalyticsApi } from "./statistics.fixture.js";
+import { insertMachines, type Line, makeSite, useAnalyticsApi } from "./statistics.fixture.js";
 import type { SiteStats } from "./statistics.route.js";
 
 const dashboard = useDashboard();
@@ -262,6 +262,34 @@ describe("GET /sites/:id/stats and /events", () => {
   ])("answer 400 for %s", async (path, fields) => {
     const { viewer, siteId } = await open();
     await viewer.get(`/sites/${siteId}/${path}`).expect(400, { error: "Validation failed", fields });
+  });
+});
+
+describe("GET /sites/:id/ai", () => {
+  it("has the analytics API's report, the days before, and the pages that no machine read", async () => {
+    const lines = [0, 8].flatMap((ago) =>
+      ["/page-1", "/page-2", "/only-people", "/only-people"].map((path, n) => ({
+        ts: new Date(now.getTime() - ago * dayMs - n * 1_000).toISOString(),
+        visitor: `v${n}`,
+        path,
+        referrer: n < 2 ? "https://chatgpt.com/" : "",
+      })),
+    );
+    const { viewer, siteId, ask } = await open(lines);
+    await insertMachines(dashboard.pool, siteId, now);
+    for (const [query, before] of [
+      ["range=7d", "from=2026-03-02&to=2026-03-08"],
+      ["from=2026-03-07&to=2026-03-08", "from=2026-03-05&to=2026-03-06"],
+    ]) {
+      const { body } = await viewer.get(`/sites/${siteId}/ai?${query}`).expect(200);
+      const inApi = async (days?: string) =>
+        (await ask(`/sites/${siteId}/ai?${days}&interval=day&limit=100`).expect(200)).body;
+      const { range: _range, from: _from, to: _to, ...report } = await inApi(query);
+      expect(body).toMatchObject(report);
+      expect(body.before).toEqual((await inApi(before)).series);
+      expect(body.unread).toEqual([{ path: "/only-people", visitors: 2 }]);
+      expect(body.pages.find(({ path }: { path: string }) => path === "/page-3").visitors).toBe(0);
+    }
   });
 });
 

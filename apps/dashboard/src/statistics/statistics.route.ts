@@ -12,15 +12,19 @@ import {
   limitParameter,
   listsParameter,
   type Overview,
+  previousDays,
   rangeParameters,
   rangeQuery,
+  readAi,
   readCoverage,
   readEvents,
   readInTime,
   readList,
+  readOwnColumns,
   readOwnSite,
   readRealtime,
   readStatistics,
+  readUnread,
   resolveRange,
   type Site,
   type Statistics,
@@ -52,6 +56,7 @@ export type SiteStats = Statistics & {
 };
 
 export type SiteEvents = AnswerOf<typeof statisticsRoutes, "get /sites/:id/events">;
+export type SiteAi = AnswerOf<typeof statisticsRoutes, "get /sites/:id/ai">;
 export type SiteRealtime = AnswerOf<typeof statisticsRoutes, "get /sites/:id/realtime">;
 
 export function statisticsRoutes(deps: StatisticsDeps) {
@@ -68,6 +73,16 @@ export function statisticsRoutes(deps: StatisticsDeps) {
         });
       },
     }),
+    viewerRoute("get", "/sites/:id/ai", {
+      query: z.object(rangeParameters).superRefine(checkRange),
+      handle(input) {
+        const now = deps.now();
+        const { asked, ...days } = resolveRange(input.query, now);
+        return readOwnColumns(deps, input.viewer, input, (site, columns) =>
+          readInTime(asked, readAiPage({ ...deps, columns }, { site, days, now: now.toISOString() })),
+        );
+      },
+    }),
     viewerRoute("get", "/sites/:id/realtime", {
       query: z.object({ filters: filtersParameter }),
       handle: (input) =>
@@ -76,6 +91,21 @@ export function statisticsRoutes(deps: StatisticsDeps) {
         ),
     }),
   ] as const;
+}
+
+/** Rows of each list of the page AI. */
+const aiRows = 100;
+
+/** The API's report, the days before day by day, and the pages with most visitors that no machine read. */
+async function readAiPage(
+  deps: Parameters<typeof readAi>[0],
+  { site, days, now }: { site: Site; days: { first: string; last: string }; now: string },
+) {
+  const query = { siteId: site.id, limit: aiRows, interval: "day", withPrevious: false } as const;
+  const report = await readAi(deps, { ...query, days });
+  const { series: before = [] } = await readAi(deps, { ...query, days: previousDays(days) });
+  const unread = await readUnread(deps.pool, { siteId: site.id, ...days, limit: aiRows });
+  return { site, days, now, ...report, before, unread };
 }
 
 type Query = z.output<typeof siteStatsQuery>;

@@ -16,7 +16,7 @@ interface Entry {
   except?: RegExp;
 }
 
-const statistics = /^\/dashboard\/sites\/[^/]+(?:\/events)?$/;
+const statistics = /^\/dashboard\/sites\/[^/]+(?:\/(?:events|ai))?$/;
 
 function entriesOf(siteId: string | undefined, unsentMails: number): Readonly<Record<string, readonly Entry[]>> {
   return {

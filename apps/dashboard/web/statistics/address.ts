@@ -92,3 +92,8 @@ export function eventsPath(siteId: string, address: Address): string {
 export function realtimePath(siteId: string, { filters }: Address): string {
   return sitePath(siteId, `realtime${queryOf({ filters })}`);
 }
+
+/** The path of the report about machines below `/dashboard/api`. */
+export function aiPath(siteId: string, address: Address): string {
+  return sitePath(siteId, `ai${queryOf(shared({ ...address, filters: "" }))}`);
+}

@@ -91,6 +91,9 @@ function Actions({ siteId, days, ...part }: PartProps & { siteId: string; days: 
       <RangeControls {...part} days={days} />
       <CustomDates {...part} />
       <CompareControl {...part} />
+      <ButtonLink href={`/dashboard/sites/${siteId}/ai${writeAddress({ ...part.address, filters: "" })}`}>
+        AI
+      </ButtonLink>
       <ButtonLink href={csv} download title="The pages of this range, up to 1,000 rows">
         CSV
       </ButtonLink>

@@ -115,6 +115,7 @@ export const routes: Readonly<Record<string, string>> = {
   "dashboard POST /dashboard/api/alert-rules": "works",
   "dashboard DELETE /dashboard/api/alert-rules/{rule_id}": "works",
   "dashboard GET /dashboard/api/sites/{id}/stats": "works",
+  "dashboard GET /dashboard/api/sites/{id}/ai": "works",
   "dashboard GET /dashboard/api/sites/{id}/events": "works",
   "dashboard GET /dashboard/api/sites/{id}/realtime": "works",
   "dashboard GET /dashboard/api/sites/{id}/goals": "works",

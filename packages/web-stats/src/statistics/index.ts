@@ -29,6 +29,7 @@ export {
   limitParameter,
   listsParameter,
   metricsParameter,
+  previousDays,
   type Range,
   rangeAnswer,
   rangeParameters,

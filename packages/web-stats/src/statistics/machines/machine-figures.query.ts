@@ -119,3 +119,20 @@ export async function readVisitorsOf(
   });
   return new Map(rows.map(({ path, visitors }) => [path, visitors]));
 }
+
+/** Pages with most visitors, without those that a machine read. Reads a range of `daily_stat_pkey` and one of `machine_day_pkey`. */
+const readUnreadSql = `
+  WITH read AS (SELECT DISTINCT path FROM machine_day WHERE site_id = $1 AND day BETWEEN $3 AND $4)
+  SELECT value AS path, sum(visitors)::float8 AS visitors FROM daily_stat
+  WHERE site_id = $1 AND dimension = $2 AND day BETWEEN $3 AND $4 AND value <> '${otherValue}'
+    AND value NOT IN (SELECT path FROM read)
+  GROUP BY value HAVING sum(visitors) > 0 ORDER BY visitors DESC, value COLLATE "C" LIMIT $5`;
+
+export async function readUnread(
+  pool: pg.Pool,
+  { siteId, first, last, limit }: { siteId: string; limit: number } & Days,
+): Promise<{ path: string; visitors: number }[]> {
+  const values = [siteId, dimensionOf(lists.topPages, false), first, last, limit];
+  const query = { name: "read-unread", text: readUnreadSql, values };
+  return (await pool.query<{ path: string; visitors: number }>(query)).rows;
+}

@@ -1,0 +1,202 @@
+import "./statistics.css";
+import { useMemo, useState } from "preact/hooks";
+import type { SiteAi } from "../../src/statistics/statistics.route.js";
+import { useQuery } from "../data/query.js";
+import { formatCompact, formatCount, formatShare } from "../ui/format.js";
+import { Empty, Loaded, MissingPage, Page, Panel } from "../ui/page.js";
+import { type Column, Table } from "../ui/table.js";
+import { aiPath, writeAddress } from "./address.js";
+import { Chart, FigureButtons } from "./chart.js";
+import { changeOf } from "./chart-shape.js";
+import { CustomDates, RangeControls, useAddress } from "./range-controls.js";
+
+const pollMs = 60_000;
+
+/** Which machines read a site, and what assistants bring. */
+export function AiPage() {
+  const { siteId, address, change } = useAddress();
+  const ai = useQuery<SiteAi>(aiPath(siteId, address), { keepPrevious: true, pollMs });
+  const { data } = ai;
+  if (ai.error?.status === 404) return <MissingPage title="Site not found" />;
+  return (
+    <Page
+      title="AI"
+      crumbs={<a href={`/dashboard/sites/${siteId}${writeAddress(address)}`}>{data?.site.domain ?? "Statistics"}</a>}
+      note={data && `${data.days.first} to ${data.days.last}, UTC days, beside as many days before.`}
+      actions={
+        <>
+          <RangeControls address={address} days={data?.days} onAddress={change} />
+          <CustomDates address={address} onAddress={change} />
+        </>
+      }
+    >
+      <Loaded of={ai}>{(loaded) => (isEmpty(loaded) ? <NoMachines /> : <Report ai={loaded} />)}</Loaded>
+    </Page>
+  );
+}
+
+function isEmpty({ machines, engines, pages }: SiteAi): boolean {
+  return machines.length + engines.length + pages.length === 0;
+}
+
+function NoMachines() {
+  return (
+    <Empty title="No machine read the site in these days">
+      <p>
+        Crawlers run no script, so servers report them: <code>waymark import --follow access.log</code>, or a batch to{" "}
+        <code>POST /api/requests</code> of the collector.
+      </p>
+    </Empty>
+  );
+}
+
+const figureNames = ["crawled", "answered", "referred", "requests"] as const;
+type FigureName = (typeof figureNames)[number];
+
+const labels = {
+  crawled: "Crawled",
+  answered: "Answered",
+  referred: "Referred visits",
+  requests: "All requests of machines",
+} as const satisfies Record<FigureName, string>;
+
+const sumOf = (days: SiteAi["before"], name: FigureName) => days.reduce((sum, day) => sum + day[name], 0);
+
+function OverTime({ ai }: { ai: SiteAi }) {
+  const [figure, setFigure] = useState<FigureName>("crawled");
+  const { series = [], before, now } = ai;
+  const figures = figureNames.map((name) => {
+    const [total, past] = [sumOf(series, name), sumOf(before, name)];
+    const change = changeOf(total, past);
+    const text = change === undefined ? "" : `${change < 0 ? "−" : "+"}${formatShare(Math.abs(change))}`;
+    return { name, label: labels[name], value: formatCount(total), change: <span class="change">{text}</span> };
+  });
+  const curve = useMemo(() => {
+    const times = series.map(({ day }) => String(day));
+    const begun = times.filter((day) => day <= now.slice(0, 10));
+    return {
+      times,
+      values: series.slice(0, begun.length).map((day) => day[figure]),
+      isUnfinished: begun.at(-1) === now.slice(0, 10),
+      before: before.map((day) => day[figure]),
+      beforeTimes: before.map(({ day }) => String(day)),
+    };
+  }, [ai, figure]);
+  const tick = (value: number) => (Number.isInteger(value) ? formatCompact(value) : "");
+  return (
+    <section class="panel is-flush" aria-label="Over time">
+      <FigureButtons figures={figures} selected={figure} onSelect={(name) => setFigure(name)} />
+      <Chart curve={curve} look={{ label: labels[figure], format: formatCount, tick }} />
+    </section>
+  );
+}
+
+const number = <Row,>(text: string, of: (row: Row) => number, isWide = false): Column<Row> => ({
+  text,
+  isNumber: true,
+  isWide,
+  cell: (row) => formatCount(of(row)),
+});
+
+type Engine = SiteAi["engines"][number];
+type Machine = SiteAi["machines"][number];
+type PageRow = SiteAi["pages"][number];
+
+/** Requests for each visit that an engine sent. */
+function ratioOf({ crawled, answered, referred }: Engine): string {
+  if (referred === 0) return "No visit";
+  return `${formatCount(Math.round((crawled + answered) / referred))} : 1`;
+}
+
+const engineColumns: readonly Column<Engine>[] = [
+  { text: "Engine", cell: ({ name }) => name },
+  number("Crawled", ({ crawled }) => crawled),
+  number("Answered", ({ answered }) => answered),
+  number("Referred", ({ referred }) => referred),
+  { text: "Requests per visit", isNumber: true, cell: ratioOf },
+  number("Conversions", ({ conversions }) => conversions),
+  {
+    text: "Revenue",
+    isNumber: true,
+    cell: ({ revenue }) => revenue.map(({ currency, amount }) => `${amount} ${currency}`).join(", ") || "–",
+  },
+];
+
+const machineColumns: readonly Column<Machine>[] = [
+  { text: "Machine", cell: ({ name }) => (name === "other" ? "Outside the list" : name) },
+  { text: "Operator", isWide: true, cell: ({ operator }) => operator || "–" },
+  { text: "Purpose", cell: ({ purpose }) => purpose },
+  number("Requests", ({ requests }) => requests),
+  number("Pages", ({ pages }) => pages, true),
+  number("Verified", ({ verified }) => verified),
+  number("False claims", (row) => row.false),
+  number("Not found", ({ missing }) => missing),
+  number("Blocked", ({ blocked }) => blocked),
+  number("Failed", ({ failed }) => failed),
+];
+
+const path: Column<{ path: string }> = { text: "Page", cell: (row) => <span class="mono">{row.path}</span> };
+const visitors = number<{ visitors: number }>("Visitors", (row) => row.visitors);
+const crawled = number<PageRow>("Crawled", (row) => row.crawled);
+const answered = number<PageRow>("Answered", (row) => row.answered);
+const pageColumns = [path, crawled, answered, number<PageRow>("Referred", (row) => row.referred), visitors];
+
+const visitedColumns: readonly Column<SiteAi["unread"][number]>[] = [path, visitors];
+
+const maxRows = 20;
+
+interface ListProps<Row> {
+  name: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  none: string;
+  keyOf(row: Row): string;
+}
+
+function List<Row extends object>({ name, none, rows, ...table }: ListProps<Row>) {
+  return (
+    <Panel title={name} isFlush>
+      {rows.length === 0 ? <p class="note card-title">{none}</p> : <Table name={name} rows={rows} {...table} isDense />}
+    </Panel>
+  );
+}
+
+function Report({ ai }: { ai: SiteAi }) {
+  const { engines, machines, pages, unread } = ai;
+  const unvisited = pages.filter((page) => page.visitors === 0 && page.path !== "(other)");
+  const keyOf = (row: { path: string }) => row.path;
+  return (
+    <>
+      <OverTime ai={ai} />
+      <List
+        name="Engines"
+        columns={engineColumns}
+        rows={engines}
+        none="No engine read the site or sent a visit."
+        keyOf={({ name }) => name}
+      />
+      <List
+        name="Machines"
+        columns={machineColumns}
+        rows={machines}
+        none="No machine read the site."
+        keyOf={({ name, purpose }) => `${name} ${purpose}`}
+      />
+      <List name="Pages" columns={pageColumns} rows={pages.slice(0, maxRows)} none="No page was read." keyOf={keyOf} />
+      <List
+        name="Read by machines, visited by nobody"
+        columns={[path, crawled, answered]}
+        rows={unvisited.slice(0, maxRows)}
+        none="Each of the pages that machines read most has visitors."
+        keyOf={keyOf}
+      />
+      <List
+        name="Visited, read by no machine"
+        columns={visitedColumns}
+        rows={unread.slice(0, maxRows)}
+        none="Machines read each of the pages with most visitors."
+        keyOf={keyOf}
+      />
+    </>
+  );
+}
