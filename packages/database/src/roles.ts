@@ -64,6 +64,7 @@ export const tableGrants = {
   failing_agent: { worker: all },
   // Whoever lists failures groups new ones first.
   failure: { trace_api: write, worker: all, dashboard: write },
+  followed_log: { worker: "SELECT, DELETE" },
   funnel: { analytics_api: "SELECT", worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, DELETE" },
   funnel_step: { analytics_api: "SELECT", worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, DELETE" },
   goal: { analytics_api: "SELECT", worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, DELETE" },

@@ -1,7 +1,9 @@
+import { resolve } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import type { Site } from "@waymark/accounts";
 import {
   exportNames,
+  followLog,
   formatNames,
   type ImportProgress,
   importEvents,
@@ -58,7 +60,8 @@ Lines from 'waymark export' also have an id, a channel and other results, and im
 
 Page views of a log are GET requests with status 200 to 299 or 304, without assets such as .css, .png and .json. The rest is
 left out and counted by its reason: method, status, asset, bot (with --drop-bots) and malformed. A malformed line is rejected.
-Requests of machines, whatever their status, count apart from visits; with --drop-bots they are left out too.
+Requests of machines, whatever their status, count apart from visits; with --drop-bots they are left out too, and with
+--machines-only all others are.
 
 The log_format of nginx-json:
   log_format waymark escape=json '{"time_iso8601":"$time_iso8601","remote_addr":"$remote_addr",'
@@ -73,6 +76,9 @@ Exports of other tools, with --from:
 Plausible's days enter the statistics as they are; a day with figures stays as it is. Counts are of days. No events stand
 behind them, so 'waymark rollup rebuild' leaves these days alone. They are days of the time zone that Plausible was set to.
 
+--follow goes on for ever: through logs that a rotation renames or copies, through restarts and kills, each line once. It keeps its
+place in the database. A file that the rotation packs at once is lost where nobody follows: use delaycompress.
+
 A file may be compressed by gzip. Importing one twice counts it once. Identical lines in one file are separate events. After a
 stop, the same command goes on. The exit code is 0 when some lines were rejected, and 1 when all of them were.
 
@@ -86,13 +92,17 @@ Examples:
   $ waymark import --site example.com --file example_com_20260517.zip --from plausible
   $ waymark import --site example.com --file website_event.csv --from umami
   $ waymark import --site example.com --file goatcounter-export.csv.gz --from goatcounter --drop-bots
+  $ waymark import --site example.com --follow /var/log/nginx/waymark.log --format nginx-json --machines-only
   $ zcat access.log.*.gz | waymark import --site example.com --file - --json`;
 
 export function addImportCommand(program: Program): void {
   declare(program).run((context, options) =>
     onDatabase(context, async ({ pool }) => {
       setFlagsFromString(gentleGrowth);
+      if ((options.file === undefined) === (options.follow === undefined))
+        throw new CommandError("Give one of --file and --follow.");
       const target = { pool, site: await resolveSite(pool, options.site) };
+      if (options.follow !== undefined) return follow(context, target, { ...options, follow: options.follow });
       return options.from === "plausible"
         ? importPlausible(context, target, options)
         : importLines(context, target, options);
@@ -104,13 +114,17 @@ function declare(program: Program) {
   return program
     .command("import", "record a site's page views and events from a file: JSON lines, or a web server's log", help)
     .required("--site <site>", "their site, by id or domain")
-    .required("--file <file>", "the file, or - for standard input")
+    .option("--file <file>", "the file, or - for standard input")
+    .option("--follow <file>", "record a growing log for ever, through its rotations; it needs --format", {
+      conflicts: "from",
+    })
     .option("--format <format>", "the form of the lines, instead of a guess", { choices: formatNames })
     .option("--from <tool>", "read the export of another tool", {
       choices: ["plausible", ...exportNames] as const,
       conflicts: "format",
     })
     .option("--drop-bots", "leave out lines with a bot's user_agent, in place of counting its requests")
+    .option("--machines-only", "count requests of machines alone, of a site whose pages carry the tracker")
     .option("--rejects <file>", "write the number and problem of every rejected line to this file, as JSON lines");
 }
 
@@ -122,24 +136,42 @@ interface Target {
 }
 
 async function importLines(context: CommandContext, { pool, site }: Target, options: ImportOptions): Promise<Outcome> {
-  const { file, from, rejects, dropBots = false } = options;
+  const { file = "-", from, rejects, dropBots = false, machinesOnly = false } = options;
   const format = from === "plausible" ? undefined : (from ?? options.format);
   if (file === "-" && context.stdin.isTTY) context.stderr.write("Reading from the terminal; Ctrl-D ends it.\n");
   const input = await openImportInput(file, context.stdin, from === "umami" ? "website_event.csv" : undefined);
   const countries = await checkCountries(context.env["COUNTRY_DATABASE"]);
   const watched = { rejects, totalBytes: input.totalBytes, start: noProgress(format) };
-  const { isComplete, last } = await follow(context, watched, (control) =>
-    importEvents({ pool, site, input: input.bytes, ...(format && { format }), countries, dropBots, ...control }),
+  const how = { countries, dropBots, machinesOnly };
+  const { isComplete, last } = await watch(context, watched, (control) =>
+    importEvents({ pool, site, input: input.bytes, ...(format && { format }), ...how, ...control }),
   );
   if (isComplete && last.imported > 0) await prepareFilters(context, { pool, site });
   return conclude(context, { isComplete, unit: "line", ...describe(last, dropBots) });
+}
+
+/** Records a log until Ctrl-C or SIGTERM; an error ends it, and the next start goes on at the same place. */
+async function follow(
+  context: CommandContext,
+  { pool, site }: Target,
+  options: ImportOptions & { follow: string },
+): Promise<Outcome> {
+  const { format, rejects, dropBots = false, machinesOnly = false } = options;
+  if (!format || format === "ndjson") throw new CommandError("--follow needs the --format of a web server's log.");
+  const countries = await checkCountries(context.env["COUNTRY_DATABASE"]);
+  const how = { path: resolve(options.follow), format, countries, dropBots, machinesOnly };
+  const { last } = await watch(context, { rejects, start: noProgress(format) }, (control) =>
+    followLog({ pool, site, ...how, ...control }),
+  );
+  const { value, text } = describe(last, dropBots);
+  return { value, text: `Stopped: ${text}. The next start goes on here.` };
 }
 
 /** Records the daily figures of Plausible's export. Its counts are of days, but those of records that were rejected. */
 async function importPlausible(
   context: CommandContext,
   { pool, site }: Target,
-  { file, rejects }: ImportOptions,
+  { file = "-", rejects }: ImportOptions,
 ): Promise<Outcome> {
   if (file === "-") throw new CommandError("An export of Plausible is a zip archive: --file wants a file.");
   await findFile(file);
@@ -148,7 +180,7 @@ async function importPlausible(
     throw new CommandError(`'${file}' has no file imported_visitors….csv, so it is no export of Plausible.`);
   }
   const start = { lines: 0, bytes: 0, imported: 0, rejected: 0, duplicates: 0 };
-  const { isComplete, last } = await follow(context, { rejects, start }, (control) =>
+  const { isComplete, last } = await watch(context, { rejects, start }, (control) =>
     importRollups({ pool, site, files, ...control }),
   );
   const { imported, rejected, duplicates } = last;
@@ -174,7 +206,7 @@ interface Control<Progress> {
 }
 
 /** Shows an import's progress and reports its rejections, until it ends or Ctrl-C stops it. */
-async function follow<Progress extends { lines: number; bytes: number }>(
+async function watch<Progress extends { lines: number; bytes: number }>(
   context: CommandContext,
   { rejects, totalBytes, start }: Watched<Progress>,
   work: (control: Control<Progress>) => Promise<unknown>,

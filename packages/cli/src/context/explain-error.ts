@@ -8,7 +8,12 @@ import {
   RolePasswordError,
 } from "@waymark/database";
 import { AppError, type ErrorCode } from "@waymark/errors";
-import { ImportSuspendedError, RebuildRunningError, SiteDeletedError } from "@waymark/web-stats/analytics";
+import {
+  FollowedTwiceError,
+  ImportSuspendedError,
+  RebuildRunningError,
+  SiteDeletedError,
+} from "@waymark/web-stats/analytics";
 import { type FoundDatabase, notRunning, placeOf } from "../local-system.js";
 import { CommandError } from "./command-error.js";
 
@@ -28,7 +33,7 @@ const hints: Partial<Record<Refusal | ErrorCode, string>> = {
 
 const selfExplaining = [
   ...[CommandError, MigrationError, BackupError, MoveError],
-  ...[ImportSuspendedError, SiteDeletedError, RebuildRunningError, RolePasswordError],
+  ...[FollowedTwiceError, ImportSuspendedError, SiteDeletedError, RebuildRunningError, RolePasswordError],
 ];
 
 const poolerRefused =

@@ -2,6 +2,7 @@ export { type CountryDirectory, openCountryDirectory } from "./attribution/count
 export { exportNames, formatNames } from "./formats/format.js";
 export { isLog } from "./formats/open-format.js";
 export { exportEvents } from "./import/export-events.query.js";
+export { FollowedTwiceError, followLog } from "./import/follow-log.js";
 export { importEvents } from "./import/import-events.js";
 export { importRollups } from "./import/import-rollups.js";
 export { type ImportProgress, noProgress } from "./import/reader-services.js";

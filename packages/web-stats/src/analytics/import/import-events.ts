@@ -125,7 +125,7 @@ async function importLines(
   progress: ImportProgress,
   { earlier, writer }: { earlier: EarlierLines; writer: pg.Client },
 ): Promise<void> {
-  const { pool, site, now, signal, format, dropBots = false, countries } = options;
+  const { pool, site, now, signal, format, dropBots = false, machinesOnly = false, countries } = options;
   const salts = createSaltStore({ pool, ...(now && { now }) });
   const input = openInput(options);
   const write = createBatchWriter(writer, options);
@@ -172,9 +172,14 @@ async function importLines(
       await writing;
       count(counts);
     },
+    async flush(counts) {
+      await services.end(counts);
+      options.onFlush?.();
+    },
   };
   try {
-    await runReader({ site: { id: site.id, domain: site.domain }, format, dropBots, countries }, services);
+    const { id, domain } = site;
+    await runReader({ site: { id, domain }, format, dropBots, machinesOnly, countries }, services);
   } finally {
     isOver = true;
     input.close();

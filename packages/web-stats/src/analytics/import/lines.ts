@@ -8,7 +8,7 @@ const newline = 0x0a;
 
 /**
  * Cuts chunks of bytes into lines that end with LF or CRLF, without blank lines and a byte order mark. It reports a line above
- * the bound without holding it in memory, and goes on behind it.
+ * the bound without holding it in memory, and goes on behind it. An empty chunk gives no lines.
  */
 export async function* readLines(input: AsyncIterable<Buffer>, maxLineBytes: number): AsyncGenerator<Line[]> {
   let parts: Buffer[] = [];
@@ -50,7 +50,8 @@ export async function* readLines(input: AsyncIterable<Buffer>, maxLineBytes: num
     // A line above the bound keeps its length only. A copy of other rests, so that the chunk can go.
     if (length > maxLineBytes) parts = [];
     else if (rest.length > 0) parts.push(Buffer.from(rest));
-    if (lines.length > 0) yield lines;
+    // An empty part asks for what came before it.
+    if (lines.length > 0 || chunk.length === 0) yield lines;
   }
   const last = length > 0 ? take(Buffer.alloc(0)) : undefined;
   if (last) yield [last];

@@ -90,10 +90,10 @@ async function createBatchTaker({ site, countries }: ReaderOptions, counts: Read
         return addLine(to, each, good);
       });
     },
-    async end() {
+    async end(how: "end" | "flush" = "end") {
       if (batch) await close(batch);
       await taken;
-      await call("end", counts);
+      await call(how, counts);
     },
     /** Waits for the last batch, whatever becomes of it. */
     settle: () => taken.catch(() => undefined),
@@ -129,8 +129,12 @@ async function readAll(options: ReaderOptions, counts: ReaderCounts, call: CallS
   let read: LineReader | undefined;
   const lines = readLines(readChunks(call), maxLineBytes);
   const input = options.format && isCsv(options.format) ? joinRecords(lines, maxLineBytes) : lines;
-  for await (const lines of gatherFirst(input, guessedLines)) {
+  for await (const lines of gatherFirst(input, options.format ? 0 : guessedLines)) {
     read ??= openReader(lines, options, counts);
+    if (lines.length === 0) {
+      await call("reject", rejections.splice(0));
+      await taker.end("flush");
+    }
     for (const each of lines) {
       if (++counts.lines % linesPerTurn === 0) await setImmediate();
       const result = "problem" in each ? each : sort(read(each.text));
@@ -200,7 +204,7 @@ type Sorted = GoodLine | { readonly leftOut: LeftOut | "bot" | null } | { readon
  * Makes the function that tells whose a line is: a person's, a machine's or nobody's. People's lines are the same whether
  * machines count or are dropped.
  */
-function createSorter({ dropBots }: ReaderOptions): (reading: Reading) => Sorted {
+function createSorter({ dropBots, machinesOnly }: ReaderOptions): (reading: Reading) => Sorted {
   const nameOf = createMachineNamer();
   const claimOf = createClaimCheck();
   const find = (userAgent: string | null, isBot = false): NamedMachine | null =>
@@ -214,7 +218,7 @@ function createSorter({ dropBots }: ReaderOptions): (reading: Reading) => Sorted
     if (!result.ok) return leftOut ? { leftOut } : { problem: result.problem };
     const { line } = result;
     const named = find(line.userAgent, isBot);
-    if (!named) return { line };
+    if (!named) return machinesOnly ? { leftOut: null } : { line };
     if (dropBots) return { leftOut: "bot" };
     return { line, machine: { named, status, claim: claimOf(named, line.ip, line.at.slice(0, 10)) } };
   };

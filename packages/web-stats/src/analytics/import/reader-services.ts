@@ -20,6 +20,12 @@ export interface ImportOptions {
   countries?: CountryDatabase;
   /** Leaves out lines with the user agent of a bot, in place of counting them as requests of machines. */
   dropBots?: boolean;
+  /** Leaves out all other lines: a tracker counts people. */
+  machinesOnly?: boolean;
+  /** Runs in the transaction of each batch. */
+  onBatch?(client: pg.ClientBase): Promise<void>;
+  /** Called once all lines before an empty part of the input are recorded. */
+  onFlush?(): void;
   /** Called after each recorded batch, and at the end. */
   onProgress?(progress: Readonly<ImportProgress>): void;
   /** Called for each rejected line, with its number from 1 and a sentence that names the field. */
@@ -133,6 +139,7 @@ export interface ReaderOptions {
   readonly site: { readonly id: string; readonly domain: string };
   readonly format: FormatName | undefined;
   readonly dropBots: boolean;
+  readonly machinesOnly: boolean;
   readonly countries: CountryDatabase | undefined;
 }
 
@@ -156,7 +163,9 @@ export interface ReaderServices {
   reject(rejections: readonly Rejection[]): Promise<void>;
   /** Takes a batch once the one before is written. @returns the horizon */
   take(batch: EncodedBatch & { readonly counts: ReaderCounts }): Promise<string | null>;
+  /** Waits until all batches are written. */
   end(counts: ReaderCounts): Promise<void>;
+  flush(counts: ReaderCounts): Promise<void>;
 }
 
 export type CallServices = ReturnType<typeof callThrough<ReaderServices>>;

@@ -87,7 +87,7 @@ export async function lockSite(client: pg.ClientBase, siteId: string): Promise<v
 }
 
 /** Makes the function that records a batch in one transaction, by a connection for COPY. */
-export function createBatchWriter(client: pg.ClientBase, { pool, now, site }: ImportOptions) {
+export function createBatchWriter(client: pg.ClientBase, { pool, now, site, onBatch }: ImportOptions) {
   const partitions = createPartitions(pool, now);
   return async (batch: Batch): Promise<WrittenBatch> => {
     // Before the transaction, since it may take long.
@@ -101,6 +101,7 @@ export function createBatchWriter(client: pg.ClientBase, { pool, now, site }: Im
       await refillVisitors(client, site.id, days);
       const recorded = await recordEvents(client, events, { written });
       const machines = await countMachines(client, site.id, batch.machines);
+      await onBatch?.(client);
       return { recorded, machines, early, horizon };
     });
   };
