@@ -202,6 +202,11 @@ describe("text/csv", () => {
        VALUES ($1, $2, 'GPTBot', '=1+1', 'training', 5, 3, 1, 2, 1, 1, 0)`,
       [id, new Date().toISOString().slice(0, 10)],
     );
+    await test.pool.query(
+      `INSERT INTO machine_total SELECT site_id, day, machine, min(purpose), sum(requests), sum(verified), sum(refuted), sum(errors), sum(missing), sum(blocked), sum(failed)
+       FROM machine_day WHERE site_id = $1 GROUP BY site_id, day, machine`,
+      [id],
+    );
     test.setNow(new Date());
     const get = (query: string) => account.get(`/api/v1/sites/${id}/ai?${query}`).set("Accept", "text/csv");
     expect((await get("lists=pages").expect(200)).text).toBe(

@@ -33,7 +33,7 @@ const aiQuery = z
 
 const description = `Extension of the contract: requests of machines by the list of machines, apart from visits; the visits that AI assistants sent, and what those did for the site's goals.
 
-\`waymark import\` counts machines' requests of a web server's log. A machine is of an engine where the engine's answers have links to pages: \`referred\` counts visits of the channel \`AI Assistants\`, in a page those that began with it. Sums of a page are of all machines with these purposes. A day keeps 10,000 pairs of machine and page and counts the rest as \`(other)\`, the last row of \`pages\`, beside the \`limit\`. With \`Accept: text/csv\` the answer is the list that \`lists\` names as CSV.`;
+\`waymark import\` counts machines' requests of a web server's log. A machine is of an engine where the engine's answers have links to pages: \`referred\` counts visits of the channel \`AI Assistants\`, in a page those that began with it. Sums of a page are of all machines with these purposes. A day keeps 4,000 pairs of machine and page and counts the rest as \`(other)\`, the last row of \`pages\`, beside the \`limit\`. With \`Accept: text/csv\` the answer is the list that \`lists\` names as CSV.`;
 
 const example = {
   range: "7d",

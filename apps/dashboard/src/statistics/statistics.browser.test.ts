@@ -274,7 +274,7 @@ describeWithChromium("the statistics in a browser", (executablePath) => {
     const last = await chart.getAttribute("aria-valuetext");
     await chart.press("ArrowLeft");
     expect(await chart.getAttribute("aria-valuetext")).not.toBe(last);
-    await page.getByRole("table", { name: "Read by machines, visited by nobody" }).getByText("/page-15").waitFor();
+    await page.getByRole("table", { name: "Read, not visited" }).getByText("/page-15").waitFor();
   });
 
   it("say what is wrong with filters in the address, and can leave them", async () => {

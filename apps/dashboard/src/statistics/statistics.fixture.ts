@@ -39,6 +39,11 @@ export async function insertMachines(pool: TestDashboard["pool"], siteId: string
       (VALUES ('GPTBot', 'training'), ('ChatGPT-User', 'assistant'), ('ClaudeBot', 'training'), ('other', 'other')) AS each (machine, purpose)
     ON CONFLICT DO NOTHING`;
   await pool.query(sql, [siteId, now]);
+  const totals = `
+    INSERT INTO machine_total SELECT site_id, day, machine, min(purpose), sum(requests), sum(verified), sum(refuted), sum(errors),
+      sum(missing), sum(blocked), sum(failed)
+    FROM machine_day WHERE site_id = $1 GROUP BY site_id, day, machine`;
+  await pool.query(totals, [siteId]);
 }
 
 /** The analytics API on the dashboard's database and at its own time, for comparisons. No limit of requests. */

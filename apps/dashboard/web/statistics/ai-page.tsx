@@ -184,14 +184,14 @@ function Report({ ai }: { ai: SiteAi }) {
       />
       <List name="Pages" columns={pageColumns} rows={pages.slice(0, maxRows)} none="No page was read." keyOf={keyOf} />
       <List
-        name="Read by machines, visited by nobody"
+        name="Read, not visited"
         columns={[path, crawled, answered]}
         rows={unvisited.slice(0, maxRows)}
         none="Each of the pages that machines read most has visitors."
         keyOf={keyOf}
       />
       <List
-        name="Visited, read by no machine"
+        name="Visited, not read"
         columns={visitedColumns}
         rows={unread.slice(0, maxRows)}
         none="Machines read each of the pages with most visitors."

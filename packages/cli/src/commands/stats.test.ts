@@ -177,6 +177,11 @@ describe("waymark ai", () => {
        VALUES ($1, '2026-03-15', 'GPTBot', '/a', 'training', 5, 3, 1, 2, 1, 1, 0), ($1, '2026-03-08', 'GPTBot', '/b', 'training', 2, 0, 0, 0, 0, 0, 0)`,
       [id],
     );
+    await database.pool.query(
+      `INSERT INTO machine_total SELECT site_id, day, machine, min(purpose), sum(requests), sum(verified), sum(refuted), sum(errors), sum(missing), sum(blocked), sum(failed)
+       FROM machine_day WHERE site_id = $1 GROUP BY site_id, day, machine`,
+      [id],
+    );
     expect(await json("ai", "--site", "ai.example")).toMatchObject({
       range: "7d",
       machines: [{ name: "GPTBot", requests: 5, false: 1 }],

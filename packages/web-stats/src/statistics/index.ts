@@ -16,7 +16,7 @@ export {
   listGoals,
 } from "./goals/goals.query.js";
 export { funnelFigures, goalFigures, readFunnel, readGoals } from "./goals/read-goals.js";
-export { csvType, type ListAnswer, writeCsv, writeTable } from "./list-rows.js";
+export { csvType, type ListAnswer, writeCsv } from "./list-rows.js";
 export { readUnread } from "./machines/machine-figures.query.js";
 export { aiFigures, aiIntervals, aiLists, readAi, writeAiCsv } from "./machines/read-ai.js";
 export { type AskedMetric, askedNames, engagementNames, type Metric, metricNames } from "./metrics.js";

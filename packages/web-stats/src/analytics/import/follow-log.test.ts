@@ -25,7 +25,7 @@ const times = { idleMs: 5, graceMs: 60 };
 const gptBot = "Mozilla/5.0; compatible; GPTBot/1.2; +https://openai.com/gptbot";
 
 const lineOf = (n: number, agent = gptBot) =>
-  `192.0.2.1 - - [01/Oct/2026:10:05:${String(Math.floor(n / 100) % 60).padStart(2, "0")} +0000] "GET /${n} HTTP/1.1" 200 9 "-" "${agent}"\n`;
+  `192.0.2.1 - - [0${1 + Math.floor(n / 2_000)}/Oct/2026:10:05:${String(Math.floor(n / 100) % 60).padStart(2, "0")} +0000] "GET /${n} HTTP/1.1" 200 9 "-" "${agent}"\n`;
 
 const countsOf = async (siteId: string) => {
   const sql = "SELECT path, requests::int FROM machine_day WHERE site_id = $1 AND path <> '(other)'";

@@ -6,7 +6,7 @@ import { otherValue } from "../../lists/lists.js";
 import { browsers, bytesOf } from "../analytics.fixture.js";
 import { loadMachines } from "../attribution/machines.js";
 import { purgeEvents } from "../maintenance/event-retention.query.js";
-import { maxValuesPerDay } from "../recording/overflow.js";
+import { maxPairsPerDay } from "../recording/machines.query.js";
 import { readRollups } from "../recording/recount.fixture.js";
 import { makeSite } from "../recording/site.fixture.js";
 import { importEvents } from "./import-events.js";
@@ -112,11 +112,11 @@ describe("an import of machines' requests", () => {
 
   it("keeps a bounded number of pages a day, and counts the rest as (other)", async () => {
     const site = await openSite();
-    const lines = Array.from({ length: maxValuesPerDay + 5 }, (_, n) => writeLine({ ...usual, target: `/${n}` }));
+    const lines = Array.from({ length: maxPairsPerDay + 5 }, (_, n) => writeLine({ ...usual, target: `/${n}` }));
     await load(site, lines);
     await load(site, [writeLine({ ...usual, target: "/0" }, 9), writeLine({ ...usual, target: "/new" }, 9)]);
     const rows = await rowsOf(site.id);
-    expect(rows).toHaveLength(maxValuesPerDay + 1);
+    expect(rows).toHaveLength(maxPairsPerDay + 1);
     expect(rows.find(({ path }) => path === otherValue)).toMatchObject({ requests: 6 });
     expect(rows.find(({ path }) => path === "/0")).toMatchObject({ requests: 2 });
   });
@@ -164,6 +164,10 @@ describe("lines of any requests", () => {
         const rows = await rowsOf(whole.id);
         const sum = (name: string) => rows.reduce((total, row) => total + row[name], 0);
         expect(sum("requests")).toBe(ofMachines.length);
+        const totals =
+          "SELECT sum(requests)::int AS requests, sum(errors)::int AS errors FROM machine_total WHERE site_id = $1";
+        const [total] = (await database.pool.query(totals, [whole.id])).rows;
+        expect([total.requests ?? 0, total.errors ?? 0]).toEqual([sum("requests"), sum("errors")]);
         expect(sum("errors")).toBe(ofMachines.filter(({ status }) => status >= 400).length);
         expect(sum("blocked")).toBe(ofMachines.filter(({ status }) => status === 429).length);
       }),

@@ -16,7 +16,7 @@ import { eventBounds } from "../recording/site-event.js";
 import { lockTimeoutMs, maxLockWaits, WriterFullError } from "./recorder.js";
 
 /** A request that a server or an edge answered. */
-export interface ServedRequest {
+interface ServedRequest {
   readonly url: URL;
   readonly status: number;
   readonly ip: string | null;
@@ -137,7 +137,7 @@ async function findOwnSites(pool: pg.Pool, accountId: string, domains: Iterable<
 }
 
 /** What became of a batch's requests. */
-export interface RecordedRequests {
+interface RecordedRequests {
   machines: number;
   /** Counted before: of the same time, client, address and status. */
   duplicates: number;

@@ -34,15 +34,19 @@ const sumOf = (figure: keyof typeof purposesOf) =>
 
 /**
  * The sums of each machine, and of the pages with most requests of crawlers and assistants, joined with the given visits by the
- * page they began with; `(other)` is unranked and last. Reads one range of `machine_day_pkey`.
+ * page they began with; `(other)` is unranked and last. Reads a range of `machine_day_pkey` and one of `machine_total_pkey`.
  */
 const readSql = `
-  WITH pair AS MATERIALIZED (
-    SELECT machine, purpose, path, sum(requests) AS requests, sum(verified) AS verified, sum(refuted) AS refuted,
+  WITH total AS MATERIALIZED (
+    SELECT machine, max(purpose) AS purpose, sum(requests) AS requests, sum(verified) AS verified, sum(refuted) AS refuted,
       sum(errors) AS errors, sum(missing) AS missing, sum(blocked) AS blocked, sum(failed) AS failed
-    FROM machine_day WHERE site_id = $1 AND day BETWEEN $2 AND $3 GROUP BY machine, purpose, path
+    FROM machine_total WHERE site_id = $1 AND day BETWEEN $2 AND $3 GROUP BY machine
+  ), pair AS MATERIALIZED (
+    SELECT machine, path, sum(requests) AS requests
+    FROM machine_day WHERE site_id = $1 AND day BETWEEN $2 AND $3 GROUP BY machine, path
   ), page AS (
-    SELECT path, ${sumOf("crawled")} AS crawled, ${sumOf("answered")} AS answered FROM pair GROUP BY path
+    SELECT path, ${sumOf("crawled")} AS crawled, ${sumOf("answered")} AS answered
+    FROM (SELECT path, pair.requests, purpose FROM pair JOIN total USING (machine)) AS read GROUP BY path
   ), joined AS (
     SELECT path, coalesce(crawled, 0) AS crawled, coalesce(answered, 0) AS answered, coalesce(referred, 0) AS referred
     FROM page FULL JOIN unnest($4::text[], $5::int[]) AS sent (path, referred) USING (path)
@@ -54,12 +58,9 @@ const readSql = `
     SELECT coalesce(json_agg(json_build_object('machine', machine, 'purpose', purpose, 'requests', requests, 'pages', pages,
       'verified', verified, 'refuted', refuted, 'errors', errors, 'missing', missing, 'blocked', blocked, 'failed', failed)
       ORDER BY requests DESC, machine COLLATE "C"), '[]')
-    FROM (
-      SELECT machine, purpose, sum(requests) AS requests, count(*) FILTER (WHERE path <> '${otherValue}') AS pages,
-        sum(verified) AS verified, sum(refuted) AS refuted, sum(errors) AS errors, sum(missing) AS missing,
-        sum(blocked) AS blocked, sum(failed) AS failed
-      FROM pair GROUP BY machine, purpose
-    ) AS machine
+    FROM total JOIN (
+      SELECT machine, count(*) FILTER (WHERE path <> '${otherValue}') AS pages FROM pair GROUP BY machine
+    ) AS counted USING (machine)
   ) AS machines, (
     SELECT coalesce(json_agg(json_build_object('path', path, 'crawled', crawled, 'answered', answered, 'referred', referred)
       ORDER BY path = '${otherValue}', crawled + answered DESC, referred DESC, path COLLATE "C"), '[]') FROM top
@@ -82,10 +83,10 @@ export async function readMachineFigures(
   return { machines, pages: [...ranked, ...pages.filter(({ path }) => path === otherValue)] };
 }
 
-/** Requests by day, by a range of `machine_day_pkey`. */
+/** Requests by day, by a range of `machine_total_pkey`. */
 const readDaysSql = `
   SELECT day::text, sum(requests)::float8 AS requests, ${sumOf("crawled")}::float8 AS crawled, ${sumOf("answered")}::float8 AS answered
-  FROM machine_day WHERE site_id = $1 AND day BETWEEN $2 AND $3 GROUP BY day ORDER BY day`;
+  FROM machine_total WHERE site_id = $1 AND day BETWEEN $2 AND $3 GROUP BY day ORDER BY day`;
 
 interface DayOfMachines {
   readonly day: string;
