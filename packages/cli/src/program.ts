@@ -7,16 +7,17 @@ import { addBackupCommands } from "./commands/backup.command.js";
 import { addCellCommands } from "./commands/cell.command.js";
 import { addChannelCommands } from "./commands/channel.command.js";
 import { addExportCommand } from "./commands/export.command.js";
-import { addFailureCommands } from "./commands/failure.command.js";
 import { addFunnelCommands } from "./commands/funnel.command.js";
 import { addGoalCommands } from "./commands/goal.command.js";
 import { addImportCommand } from "./commands/import.command.js";
 import { addKeyCommands } from "./commands/key.command.js";
+import { addListingCommands } from "./commands/listing.command.js";
 import { addMcpCommand } from "./commands/mcp.command.js";
 import { addMigrateCommand } from "./commands/migrate.command.js";
 import { addMuteCommands } from "./commands/mute.command.js";
 import { addRollupCommands } from "./commands/rollup.command.js";
 import { addRuleCommands } from "./commands/rule.command.js";
+import { addScoreCommands } from "./commands/score.command.js";
 import { addSignInLinkCommand } from "./commands/sign-in-link.command.js";
 import { addSiteCommands } from "./commands/site.command.js";
 import { addStatsCommand } from "./commands/stats.command.js";
@@ -59,8 +60,8 @@ function writeLine(stream: Writable, text: string): Promise<void> {
   return new Promise((resolve) => stream.write(`${text}\n`, () => resolve()));
 }
 
-const about = `Manage Waymark. Commands use the database of DATABASE_URL, or of the running local system without it.
-The commands of 'trace' and 'mcp' use the APIs, with keys.`;
+const about = `Manage Waymark. A command with --account or --site uses the database of DATABASE_URL, or of the running local system
+without it. Reading commands without one ask the APIs, by the keys WAYMARK_TRACE_KEY and WAYMARK_STATS_KEY.`;
 
 const examples = `
 Examples:
@@ -109,10 +110,11 @@ function createProgram(call: CommandCall, args: readonly string[], version: stri
   addRollupCommands(commands);
   addAlertCommands(commands);
   addChannelCommands(commands);
-  addFailureCommands(commands);
   addMuteCommands(commands);
   addRuleCommands(commands);
   addTraceCommands(commands);
+  addScoreCommands(commands);
+  addListingCommands(commands);
   addMcpCommand(commands, version);
   addCellCommands(commands);
   addMigrateCommand(commands);

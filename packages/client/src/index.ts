@@ -44,7 +44,7 @@ export {
   type SpanOptions,
   type SpanParent,
 } from "./span-handle.js";
-export type { CallOptions, ConnectionOptions } from "./transport.js";
+export { type Call, type CallOptions, type ConnectionOptions, createTransport } from "./transport.js";
 export {
   createWaymark,
   type EndStatus,

@@ -12,6 +12,7 @@ const houseWords = { prose: 17_000, all: 25_250 };
 /** A document may have this many words, tables included, unless it is listed below. */
 const documentWords = 700;
 const longerDocuments: Readonly<Record<string, number>> = {
+  "packages/cli/README.md": 850,
   ".github/CONTRIBUTING.md": 800,
   "README.md": 950,
   "CHANGELOG.md": 1_500,

@@ -52,7 +52,7 @@ export function findVariables(text: string): string[] {
     /^ {2,4}([A-Z][A-Z0-9_]+): /gm,
     /\benv\["([A-Z][A-Z0-9_]+)"\]/g,
     /\benv\.([A-Z][A-Z0-9_]+)\b/g,
-    /"([A-Z][A-Z0-9_]+_DB_PASSWORD)"/g,
+    /"([A-Z][A-Z0-9_]+_DB_PASSWORD|WAYMARK_[A-Z_]+)"/g,
   ];
   const names = patterns.flatMap((pattern) => [...text.matchAll(pattern)].map((match) => match[1] ?? ""));
   return [...new Set(names)].filter((name) => !otherVariables.has(name));

@@ -1,16 +1,16 @@
 import type { Program } from "../context/command-builder.js";
 import { type CommandContext, interruptedExitCode, type Outcome } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
+import { addServiceOptions, services as known, type ServiceOptions, serviceOf } from "../context/service.js";
 import type { ToolService } from "../mcp/mcp-bridge.js";
 import { printable } from "../output/terminal-text.js";
-import { addServiceOptions, checkAddress, type ServiceOptions, serviceOf } from "../traces/trace-service.js";
 
 interface McpOptions extends ServiceOptions {
   statsKey?: string;
   statsUrl?: string;
 }
 
-const defaultStatsUrl = "http://127.0.0.1:4200";
+const serviceNames = ["trace", "analytics"] as const;
 
 const help = `
 A client starts it and talks to it over standard input and output. In the client's settings:
@@ -23,7 +23,10 @@ export function addMcpCommand(program: Program, version: string): void {
       "--stats-key <key>",
       "a key of the analytics service (default: WAYMARK_STATS_KEY, which other users cannot see)",
     )
-    .option("--stats-url <url>", `the analytics API's address (default: WAYMARK_STATS_URL or ${defaultStatsUrl})`)
+    .option(
+      "--stats-url <url>",
+      `the analytics API's address (default: WAYMARK_STATS_URL or ${known.analytics.defaultUrl})`,
+    )
     .run((context, options) => serve(context, options, version));
 }
 
@@ -42,11 +45,12 @@ async function serve(context: CommandContext, options: McpOptions, version: stri
 }
 
 function servicesOf(env: NodeJS.ProcessEnv, options: McpOptions): ToolService[] {
-  const services: ToolService[] = [];
-  if (options.key ?? env["WAYMARK_TRACE_KEY"]) services.push({ name: "trace API", ...serviceOf(env, options) });
-  const key = options.statsKey ?? env["WAYMARK_STATS_KEY"];
-  const url = options.statsUrl ?? (env["WAYMARK_STATS_URL"] || defaultStatsUrl);
-  if (key) services.push({ name: "analytics API", ...checkAddress({ key, url }, "--stats-url or WAYMARK_STATS_URL") });
+  const given = {
+    trace: { key: options.key, url: options.url },
+    analytics: { key: options.statsKey, url: options.statsUrl },
+  };
+  const asked = serviceNames.filter((name) => given[name].key ?? env[known[name].key]);
+  const services = asked.map((name) => ({ ...serviceOf(env, given[name], name), name: `${name} API` }));
   if (services.length > 0) return services;
   throw new CommandError(
     "A key is needed: set WAYMARK_TRACE_KEY, WAYMARK_STATS_KEY or both. 'waymark key create --service trace' makes one.",

@@ -4,7 +4,7 @@ import type { Program } from "../context/command-builder.js";
 import { formatFields, listing } from "../output/terminal-text.js";
 
 const createHelp = `
-A muted failure makes no mail and no other message. It is counted here, and listed with 'waymark failure list' as before. A second
+A muted failure makes no mail and no other message. It is counted here, and listed with 'waymark failures' as before. A second
 mute of a failure replaces the first one's time.
 
 Examples:
@@ -14,7 +14,7 @@ export function addMuteCommands(program: Program): void {
   const mute = program.group("mute", "silence the alerts of a failure, list what is muted, end it");
   mute("create", "silence the alerts of a failure, for good or until a time", createHelp)
     .required("--account <account>", "the account's id or address")
-    .required("--group <failure-id>", "the failure's id, from 'waymark failure list'")
+    .required("--group <failure-id>", "the failure's id, from 'waymark failures'")
     .option("--until <time>", laterForms, { parse: parseLaterTime })
     .query(
       ({ pool, accountId, now }, { group, until }) =>

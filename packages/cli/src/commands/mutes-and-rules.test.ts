@@ -28,10 +28,10 @@ async function addFailures(accountId: string, ...agents: string[]) {
   }
 }
 
-const failures = (account: string, ...more: string[]) =>
-  json<Listed[]>("failure", "list", "--account", account, ...more);
+const failures = async (account: string, ...more: string[]) =>
+  (await json<{ failures: Listed[] }>("failures", "--account", account, ...more)).failures;
 
-describe("failure list", () => {
+describe("failures --account", () => {
   it("lists what went wrong, most frequent first", async () => {
     const { id, email } = await newAccount();
     await addFailures(id, "a", "b", "b");
@@ -41,7 +41,7 @@ describe("failure list", () => {
     ]);
     expect(await failures(email, "--agent", "a")).toMatchObject([{ agent_id: "a" }]);
     expect(await failures(email, "--from", "30m")).toEqual([]);
-    expect((await run(["failure", "list", "--account", email])).stdout).toMatch(/^COUNT +AGENT ID .*\n2 +b /);
+    expect((await run(["failures", "--account", email])).stdout).toMatch(/^COUNT +AGENT ID .*\n2 +b /);
   });
 });
 
@@ -81,7 +81,7 @@ describe("mute", () => {
     const [failure] = await failures(other.email);
     for (const group of [failure?.id ?? "", randomUUID(), "none"]) {
       const refused = await run(["mute", "create", "--account", own.email, "--group", group]);
-      expect(refused).toMatchObject({ code: 1, stderr: "Failure not found. 'waymark failure list' shows them.\n" });
+      expect(refused).toMatchObject({ code: 1, stderr: "Failure not found. 'waymark failures' shows them.\n" });
     }
     const create = ["mute", "create", "--account", other.email, "--group", failure?.id ?? ""];
     const past = await run([...create, "--until", "2020-01-01"]);

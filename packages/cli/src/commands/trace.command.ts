@@ -1,25 +1,22 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ListedTrace, Span, Trace, TraceQuery, TraceStatus } from "@waymark/client";
-import { InvalidArgumentError } from "commander";
-import { parseTime, timeForms, wholeNumber } from "../arguments/values.js";
+import type { ApiClient, ListedTrace, Span, Trace, TraceQuery } from "@waymark/client";
+import { addParameters, labelNames, type ParameterName, queryOf } from "../arguments/parameters.js";
+import { wholeNumber } from "../arguments/values.js";
 import type { Group, Program } from "../context/command-builder.js";
 import { interruptedExitCode } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
-import { styleOf, toJsonLine } from "../output/terminal-text.js";
+import { addServiceOptions, explainCall, onService, type Service } from "../context/service.js";
+import { inWords, printable, styleOf, toJsonLine } from "../output/terminal-text.js";
+import { withTexts } from "../traces/exact-texts.js";
 import { findTraceId, isIdPart, matchesId } from "../traces/trace-id.js";
 import { drawEvent, drawList } from "../traces/trace-list-view.js";
-import {
-  addServiceOptions,
-  connectService,
-  explainCall,
-  keepAnswer,
-  serviceOf,
-  withTexts,
-} from "../traces/trace-service.js";
 import { openTraceStream, tailTraces } from "../traces/trace-tail.js";
 import { drawSpan, drawTrace } from "../traces/trace-view.js";
 
-const statuses: readonly TraceStatus[] = ["running", "success", "error", "timeout"];
+const listed: readonly ParameterName[] = [
+  ...(["agent_id", "status", "name", ...labelNames, "q", "from", "to", "min_duration_ms", "min_cost"] as const),
+];
+const tailed: readonly ParameterName[] = ["agent_id", "status", "name"];
 
 const showHelp = `
 A short id from 'trace list' is enough: the command searches the newest 2,000 traces for it.
@@ -39,62 +36,25 @@ Examples:
 const tailHelp = "\nWith --json each line is an object: the event (new or changed) and the trace.";
 
 export function addTraceCommands(program: Program): void {
-  const trace = program.group("trace", "list traces, show one, follow new ones; over HTTP, with a key");
+  const trace = program.group("trace", "list traces, show one, follow new ones, delete one; over HTTP, with a key");
   addListCommand(trace);
   addShowCommand(trace);
   addTailCommand(trace);
-}
-
-/** Adds the filters of a list; each is the query parameter of the same name. */
-function addFilters(command: ReturnType<Group>) {
-  return addServiceOptions(command)
-    .option("--agent <id>", "only this agent's traces")
-    .option("--status <status>", "only these statuses, separated by commas", { parse: parseStatuses })
-    .option("--name <text>", "only traces with this text in their name");
-}
-
-function toQuery({ agent, status, name }: { agent?: string; status?: TraceStatus[]; name?: string }): TraceQuery {
-  return { ...(agent && { agent_id: agent }), ...(status && { status }), ...(name && { name }) };
+  addDeleteCommand(trace);
 }
 
 function addListCommand(trace: Group): void {
-  addFilters(trace("list", "list traces, newest first", listHelp))
-    .option("--session <id>", "only traces of this conversation")
-    .option("--user <id>", "only traces of this user")
-    .option("--environment <name>", "only traces of this environment")
-    .option("--release <name>", "only traces of this release")
-    .option("--tag <tag>", "only traces with this tag")
-    .option("--search <words>", 'only traces with all of these words, and "phrases", in their contents')
-    .option("--from <time>", `the earliest start: ${timeForms}`, { parse: parseTime })
-    .option("--to <time>", "the time that all starts are before", { parse: parseTime })
-    .option("--min-duration <ms>", "only traces of at least this duration", { parse: wholeNumber(0) })
-    .option("--min-cost <dollars>", "only traces whose model calls cost at least this", { parse: dollars })
+  addParameters(addServiceOptions(trace("list", "list traces, newest first", listHelp)), listed)
     .option("--limit <n>", "the most traces to list", { parse: wholeNumber(1, 10_000), default: 50 })
-    .run(async ({ env, stdout, now }, options) => {
-      const { search, from, to, minDuration, minCost, limit, session, user, environment, release, tag } = options;
-      const query = {
-        ...toQuery(options),
-        ...(session && { session_id: session }),
-        ...(user && { user_id: user }),
-        ...(environment && { environment }),
-        ...(release && { release }),
-        ...(tag && { tag }),
-        ...(search && { q: search }),
-        ...(from && { from: from(now()) }),
-        ...(to && { to: to(now()) }),
-        ...(minDuration !== undefined && { min_duration_ms: minDuration }),
-        ...(minCost !== undefined && { min_cost: minCost }),
-        limit: Math.min(limit, 200),
-      };
-      const value: ListedTrace[] = [];
-      const api = connectService(env, options);
-      try {
-        for await (const listed of api.iterateTraces(query)) if (value.push(listed) >= limit) break;
-      } catch (error) {
-        throw explainCall(error);
-      }
-      return { value, text: value.length > 0 ? drawList(value, styleOf(stdout, env)) : "There are none." };
-    });
+    .run((context, { limit, ...options }) =>
+      onService(context, options, async ({ api }) => {
+        const query = { ...(queryOf(options, listed, context.now()) as TraceQuery), limit: Math.min(limit, 200) };
+        const value: ListedTrace[] = [];
+        for await (const each of api.iterateTraces(query)) if (value.push(each) >= limit) break;
+        const style = styleOf(context.stdout, context.env);
+        return { value, text: value.length > 0 ? drawList(value, style) : "There are none." };
+      }),
+    );
 }
 
 function addShowCommand(trace: Group): void {
@@ -104,13 +64,11 @@ function addShowCommand(trace: Group): void {
     .option("--io", "print inputs, outputs and errors in full, and the whole ids of spans")
     .option("--full", "the same as --io", { isHidden: true })
     .option("--span <span-id>", "print one span alone, by its id or a part of it, in full")
-    .run(async ({ env, stdout }, text, options) => {
-      const answer = keepAnswer();
-      const api = connectService(env, options, undefined, { fetch: answer.fetch });
-      const style = styleOf(stdout, env);
-      try {
+    .run((context, text, options) =>
+      onService(context, options, async ({ api, lastText }) => {
+        const style = styleOf(context.stdout, context.env);
         const parsed = await api.getTrace(await findTraceId(api, text), { include: "usage" });
-        const { usage, ...rest } = withTexts(parsed, answer.text());
+        const { usage, ...rest } = withTexts(parsed, lastText());
         const value = usage && usage.models.length > 0 ? { ...rest, usage } : rest;
         if (options.span !== undefined) {
           const span = findSpan(value, options.span);
@@ -118,10 +76,26 @@ function addShowCommand(trace: Group): void {
         }
         const isFull = options.io === true || options.full === true;
         return { value, text: drawTrace(value, style, { maxSpans: options.spans, isFull }) };
-      } catch (error) {
-        throw explainCall(error);
-      }
-    });
+      }),
+    );
+}
+
+function addDeleteCommand(trace: Group): void {
+  addServiceOptions(trace("delete", "delete a trace with its spans, by a key of the scope all"))
+    .argument("<trace-id>", "the trace's id, or at least 4 characters of its end or beginning")
+    .option("--yes", "do it")
+    .run((context, text, { yes, ...options }) =>
+      onService(context, options, async ({ api }) => {
+        const id = await findTraceId(api, text);
+        if (!yes) {
+          const { agent_id, name, spans } = await api.getTrace(id);
+          const what = `"${printable(name)}" of ${printable(agent_id)}, with ${inWords(spans.length, "span")}`;
+          throw new CommandError(`This removes the trace ${id}, ${what}, for good. Add --yes to do it.`);
+        }
+        await api.deleteTrace(id);
+        return { value: { ok: true }, text: `Removed the trace ${printable(id)}.` };
+      }),
+    );
 }
 
 function findSpan(trace: Trace, text: string): Span {
@@ -133,22 +107,23 @@ function findSpan(trace: Trace, text: string): Span {
 }
 
 function addTailCommand(trace: Group): void {
-  addFilters(trace("tail", "print new traces and changes of status until Ctrl-C", tailHelp))
+  const about = "print new traces and changes of status until Ctrl-C";
+  addParameters(addServiceOptions(trace("tail", about, tailHelp)), tailed)
     .option("--lines <n>", "the number of earlier traces to begin with", { parse: wholeNumber(0, 200), default: 10 })
-    .run(async ({ env, stdout, stderr, isJson, catchInterrupts }, options) => {
-      const api = connectService(env, options, { retries: 0 });
-      const interrupt = catchInterrupts();
+    .run(async (context, options) => {
+      const { env, stdout, stderr, isJson } = context;
+      const interrupt = context.catchInterrupts();
       const closed = new AbortController();
       // `waymark trace tail | head`: the reader has left.
       stdout.once("error", () => closed.abort()).once("close", () => closed.abort());
       const signal = AbortSignal.any([interrupt, closed.signal]);
       const style = styleOf(stdout, env);
       const note = (text: string) => void stderr.write(`${text}\n`);
-      const query = toQuery(options);
-      try {
-        await tailTraces({
-          api,
-          openStream: (lastId) => openTraceStream(serviceOf(env, options), query, { lastId, signal }),
+      const query = queryOf(options, tailed, context.now()) as TraceQuery;
+      const tail = (service: Service & { api: ApiClient }) =>
+        tailTraces({
+          api: service.api,
+          openStream: (lastId) => openTraceStream(service, query, { lastId, signal }),
           query,
           lines: options.lines,
           signal,
@@ -156,26 +131,12 @@ function addTailCommand(trace: Group): void {
             const line = isJson ? toJsonLine({ event: told.event, ...told.trace }) : drawEvent(told, style);
             stdout.write(`${line}\n`);
           },
-          onTrouble: (error) => note(`${(explainCall(error) as Error).message} Asking again.`),
+          onTrouble: (error) => note(`${(explainCall(error, service) as Error).message} Asking again.`),
           onRecovery: () => note("The trace API answers again."),
           onGap: () => note("The trace API no longer knows the last change: some may be missing here."),
           sleep: (ms) => sleep(ms, undefined, { signal }),
         });
-      } catch (error) {
-        throw explainCall(error);
-      }
+      await onService(context, options, tail, { retry: { retries: 0 } });
       return interrupt.aborted ? { exitCode: interruptedExitCode } : {};
     });
-}
-
-function dollars(text: string): string {
-  if (/^\d{1,9}(\.\d{1,12})?$/.test(text)) return text;
-  throw new InvalidArgumentError("It must be a decimal number of dollars, such as 0.25.");
-}
-
-function parseStatuses(text: string): TraceStatus[] {
-  const given = text.split(",").map((status) => status.trim());
-  const known = statuses.filter((status) => given.includes(status));
-  if (known.length === new Set(given).size) return known;
-  throw new InvalidArgumentError(`It must be of ${statuses.join(", ")}.`);
 }

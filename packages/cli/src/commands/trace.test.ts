@@ -74,7 +74,11 @@ describe("trace list", () => {
     const url = env.WAYMARK_TRACE_URL;
     for (const [args, variables, sentence] of [
       [["list"], {}, "A key of the trace service is needed"],
-      [["list"], { WAYMARK_TRACE_KEY: "wmk_trace_x", WAYMARK_TRACE_URL: url }, "does not know this key"],
+      [
+        ["list"],
+        { WAYMARK_TRACE_KEY: "wmk_trace_x", WAYMARK_TRACE_URL: url },
+        "refuses this key: The key is cut off or mistyped",
+      ],
       [["list", "--url", "ftp://x"], env, "must be a URL that starts with http"],
       [["list", "--url", "http://127.0.0.1:9"], env, "The trace API cannot be reached: "],
       [["list", "--from", "1h", "--to", "2h"], env, "The trace API refuses this: "],

@@ -87,7 +87,7 @@ describe("usage models", () => {
   });
 
   it.each([
-    [["usage", "models"], "Give --account."],
+    [["usage", "models"], "Give --key or set WAYMARK_TRACE_KEY"],
     [usage("--from", "2026-06-02", "--to", "2026-06-01"), "--from must be before --to."],
     [usage("--interval", "year"), "Allowed choices are day, week, month."],
   ])("refuses %j", async (args, sentence) => {

@@ -3,8 +3,9 @@ import { isPlanId, planOf } from "@waymark/plan";
 import { readUsageTables, rebuildUsage, type UsageTables, usageIntervals } from "@waymark/traces";
 import { resolveAccount } from "../arguments/resolve-owner.js";
 import { parseTime, type TimeArgument, timeForms } from "../arguments/values.js";
-import { onOwner, type Program } from "../context/command-builder.js";
+import type { Program } from "../context/command-builder.js";
 import { type CommandContext, type CommandDatabase, type Outcome, onDatabase } from "../context/command-context.js";
+import { addServiceOptions, readFrom } from "../context/service.js";
 import { formatCount, formatFields, formatTable, printable } from "../output/terminal-text.js";
 
 /** There may be many differences, and the first ones are enough. */
@@ -12,14 +13,17 @@ const maxListed = 100;
 
 const defaultDays = 30;
 
-const usageHelp = "\nExample:\n  $ waymark usage --account me@example.com";
+const usageHelp = `
+Examples:
+  $ waymark usage
+  $ waymark usage --account me@example.com`;
 
 const modelsHelp = `
 Days are the UTC days that spans started on; the day of --to counts unless it is midnight. A week begins on Monday, and a row of
 weeks or months has its first day. Costs are dollars.
 
 Examples:
-  $ waymark usage models --account me@example.com
+  $ waymark usage models --agent billing-agent
   $ waymark usage models --account me@example.com --from 2026-05-01 --to 2026-06-01 --interval week`;
 
 const rebuildHelp = `
@@ -31,26 +35,37 @@ Examples:
   $ waymark usage rebuild --account me@example.com`;
 
 export function addUsageCommand(program: Program): void {
-  const usage = program
-    .command("usage", "show an account's use of its plan in this UTC month", usageHelp)
-    .option("--account <account>", "the account's id or address");
-  const needsAccount = ({ account }: { account?: string }) => account === undefined && "Give --account.";
-  usage.check(needsAccount).query(({ pool, accountId = "", now }) => readUsage(pool, accountId, now), describe);
+  const usage = addServiceOptions(
+    program.command("usage", "show an account's use of its plan in this UTC month", usageHelp),
+  ).option("--account <account>", "read the database, for the account of this id or address");
+  usage.run(async (context, options) => {
+    const { body, value } = await readFrom<Shown>(context, options, {
+      key: ({ call }) => call({ method: "GET", path: "/usage" }),
+      owner: ({ pool, accountId = "", now }) => readUsage(pool, accountId, now),
+    });
+    return { value, text: describe(body) };
+  });
   usage
     .command("models", "show tokens and cost of model calls: by model, by agent and over time", modelsHelp)
     .option("--agent <agent>", "only this agent's calls")
     .option("--from <time>", `the first day: ${timeForms}; ${defaultDays}d by default`, { parse: parseTime })
     .option("--to <time>", "the last day", { parse: parseTime })
     .option("--interval <length>", "the length of a row over time", { choices: usageIntervals, default: "day" })
-    .check(needsAccount)
     .check((range, now) => daysOf(range, now).isNone && "--from must be before --to.")
+    .check(({ account, interval }) => account === undefined && interval !== "day" && "--interval needs --account.")
     .run(async (context, options) => {
       const { agent: agentId, interval } = options;
       const { from, to } = daysOf(options, context.now());
-      const tables = await onOwner(context, options, ({ pool, accountId = "" }) =>
-        readUsageTables(pool, { accountId, from, to, agentId, interval }),
-      );
-      return { value: { from, to, interval, ...tables }, text: drawUsage(tables) };
+      // The API takes times, and its last day is that before a midnight.
+      const query = { from: `${from}T00:00:00Z`, to: `${to}T00:00:00Z`, ...(agentId && { agent_id: agentId }) };
+      const { body, value } = await readFrom<Partial<UsageTables>>(context, options, {
+        key: ({ call }) => call({ method: "GET", path: "/usage/models", query }),
+        async owner({ pool, accountId = "" }) {
+          const tables = await readUsageTables(pool, { accountId, from, to, agentId, interval });
+          return { from, to, interval, ...tables };
+        },
+      });
+      return { value, text: drawUsage(body) };
     });
   usage
     .command("rebuild", "count model calls again, report differences to the daily sums, and mend them", rebuildHelp)
@@ -67,14 +82,16 @@ function daysOf({ from, to }: { from?: TimeArgument; to?: TimeArgument }, now: D
   return { isNone: start >= end, from: dayAt(Math.floor(start / dayMs)), to: dayAt(Math.ceil(end / dayMs)) };
 }
 
-function drawUsage({ total, models, agents, series }: UsageTables): string {
-  if (total.calls === 0) return "There are no model calls.";
+/** The API has no sums by agent, and none in all. */
+function drawUsage({ models = [], agents, series = [], total }: Partial<UsageTables>): string {
+  if (models.length === 0) return "There are no model calls.";
   const sums = ["calls", "input_tokens", "output_tokens", "cached_input_tokens", "cost_usd"] as const;
+  const ofDays = total ? sums : (["input_tokens", "output_tokens", "cost_usd"] as const);
   return [
     formatTable(["model", "provider", ...sums], models),
-    formatTable(["agent_id", ...sums], agents),
-    formatTable(["day", ...sums], series),
-    formatTable(sums, [total]),
+    ...(agents ? [formatTable(["agent_id", ...sums], agents)] : []),
+    formatTable(["day", ...ofDays], series),
+    ...(total ? [formatTable(sums, [total])] : []),
   ].join("\n\n");
 }
 
@@ -99,13 +116,17 @@ async function rebuild(
   return { value, text, exitCode: isCheck && differences > 0 ? 1 : 0 };
 }
 
-function describe(usage: Usage): string {
-  const plan = isPlanId(usage.plan) ? planOf(usage.plan).name : usage.plan;
+/** What both the API and the database tell. */
+type Shown = Pick<Usage, "plan" | "month" | "bytes" | "agents"> &
+  Partial<Pick<Usage, "email" | "resets_at">> & { traces: Usage["traces"] & { resets_at?: string } };
+
+function describe({ email, plan, month, traces, bytes, agents, resets_at = traces.resets_at }: Shown): string {
+  const name = isPlanId(plan) ? planOf(plan).name : plan;
   return formatFields({
-    account: `${usage.email} (${plan})`,
-    month: `${usage.month}, UTC; starts anew at ${usage.resets_at}`,
-    traces: `${formatCount(usage.traces.current)} of ${formatCount(usage.traces.limit)}`,
-    bytes: `${formatCount(usage.bytes.current)} of ${formatCount(usage.bytes.limit)}`,
-    agents: `${formatCount(usage.agents.current)} of ${usage.agents.limit === null ? "any number" : formatCount(usage.agents.limit)}`,
+    ...(email === undefined ? { plan: name } : { account: `${email} (${name})` }),
+    month: `${month}, UTC; starts anew at ${resets_at}`,
+    traces: `${formatCount(traces.current)} of ${formatCount(traces.limit)}`,
+    bytes: `${formatCount(bytes.current)} of ${formatCount(bytes.limit)}`,
+    agents: `${formatCount(agents.current)} of ${agents.limit === null ? "any number" : formatCount(agents.limit)}`,
   });
 }

@@ -1,4 +1,4 @@
-import { type Command, Option } from "commander";
+import { Argument, type Command, Option } from "commander";
 import { resolveAccount, resolveSite } from "../arguments/resolve-owner.js";
 import {
   type CommandCall,
@@ -59,7 +59,7 @@ export type Program = CommandBuilder<[], object>;
 export type Group = ReturnType<Program["group"]>;
 
 /** Declares a command by commander; its arguments and options reach the command's work typed by their flags. */
-export class CommandBuilder<Args extends readonly string[], Options extends object> {
+export class CommandBuilder<Args extends readonly (string | undefined)[], Options extends object> {
   private readonly checks: ((options: Options, now: Date) => string | false | undefined)[] = [];
 
   constructor(
@@ -85,8 +85,13 @@ export class CommandBuilder<Args extends readonly string[], Options extends obje
     return this;
   }
 
-  argument(name: string, about: string): CommandBuilder<[...Args, string], Options> {
-    this.declared.argument(name, about);
+  argument<Name extends string>(
+    name: Name,
+    about: string,
+    choices?: readonly string[],
+  ): CommandBuilder<[...Args, Name extends `<${string}` ? string : string | undefined], Options> {
+    const argument = new Argument(name, about);
+    this.declared.addArgument(choices ? argument.choices(choices) : argument);
     return this as never;
   }
 

@@ -25,7 +25,7 @@ const hints: Partial<Record<Refusal | ErrorCode, string>> = {
   domain_taken: "--shared lets both have its events.",
   goal_not_found: "'waymark goal list --site ID' shows them.",
   channel_not_found: "'waymark channel list --account ID' shows them.",
-  failure_not_found: "'waymark failure list' shows them.",
+  failure_not_found: "'waymark failures' shows them.",
   mute_not_found: "'waymark mute list --account ID' shows them.",
   rule_not_found: "'waymark rule list --account ID' shows them.",
   funnel_not_found: "'waymark funnel list --site ID' shows them.",

@@ -15,7 +15,7 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 
 import { parseObject } from "../context/json.js";
-import { reasonOf } from "../traces/trace-service.js";
+import { reasonOf } from "../context/service.js";
 
 /** An API of Waymark with tools at `/mcp`. */
 export interface ToolService {

@@ -7,7 +7,7 @@ import {
   WaymarkError,
 } from "@waymark/client";
 import { parseObject } from "../context/json.js";
-import { reasonOf } from "./trace-service.js";
+import { reasonOf } from "../context/service.js";
 
 export interface TailEvent {
   event: "new" | "changed";
