@@ -6,6 +6,7 @@ import { addAlertCommands } from "./commands/alert.command.js";
 import { addBackupCommands } from "./commands/backup.command.js";
 import { addCellCommands } from "./commands/cell.command.js";
 import { addChannelCommands } from "./commands/channel.command.js";
+import { addDoctorCommand } from "./commands/doctor.command.js";
 import { addExportCommand } from "./commands/export.command.js";
 import { addFunnelCommands } from "./commands/funnel.command.js";
 import { addGoalCommands } from "./commands/goal.command.js";
@@ -116,6 +117,7 @@ function createProgram(call: CommandCall, args: readonly string[], version: stri
   addScoreCommands(commands);
   addListingCommands(commands);
   addMcpCommand(commands, version);
+  addDoctorCommand(commands);
   addCellCommands(commands);
   addMigrateCommand(commands);
   addBackupCommands(commands);
