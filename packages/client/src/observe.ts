@@ -12,10 +12,11 @@ export interface ObserveOptions<T> extends RunOptions<T> {
 // biome-ignore lint/suspicious/noExplicitAny: the parameters of any function
 export type AnyFunction = (this: any, ...args: any[]) => unknown;
 
-/** Begins a trace of one call. */
+/** Begins a trace of one call: of the agent that is given, else the client's, else the usual one, else the name. */
 export type BeginCall = (
   agentId: string | undefined,
   name: string,
+  usualAgentId?: string,
 ) => { tracing: Tracing; end(isFailed: boolean): void };
 
 let newest: BeginCall | undefined;
@@ -25,9 +26,9 @@ export function setNewest(begin: BeginCall): void {
 }
 
 /** Where a call belongs: below the current span, else in a trace of its own of the client that was made last. */
-export function currentOrNew(agentId: string, name: string): ReturnType<BeginCall> | undefined {
+export function currentOrNew(...call: Parameters<BeginCall>): ReturnType<BeginCall> | undefined {
   const tracing = currentTracing();
-  return tracing ? { tracing, end: () => undefined } : newest?.(agentId, name);
+  return tracing ? { tracing, end: () => undefined } : newest?.(...call);
 }
 
 /**

@@ -12,7 +12,7 @@ import { type ConnectionOptions, createTransport } from "./transport.js";
 import { toObjectText } from "./values.js";
 
 export interface WaymarkOptions extends ConnectionOptions, RecorderOptions {
-  /** The agent of functions that `observe` records outside a trace. */
+  /** The agent of what `observe` and the wrappers record outside a trace. */
   agentId?: string | undefined;
 }
 
@@ -98,8 +98,8 @@ export function createWaymark(given?: WaymarkOptions): Waymark {
     return { trace, tracing, name: label };
   }
 
-  const beginCall: BeginCall = (agentId, name) => {
-    const { trace, tracing } = begin({ agent_id: agentId ?? options.agentId ?? name, name });
+  const beginCall: BeginCall = (agentId, name, usualAgentId = name) => {
+    const { trace, tracing } = begin({ agent_id: agentId ?? options.agentId ?? usualAgentId, name });
     return { tracing, end: (isFailed) => void trace.end(isFailed ? "error" : "success") };
   };
   setNewest(beginCall);

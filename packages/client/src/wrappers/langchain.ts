@@ -28,7 +28,7 @@ export function waymarkHandler({ agentId }: WrapOptions = {}) {
     const name = textOf(facts.name) ?? nameOf(serialized) ?? kind;
     const parent = runs.get(parentId ?? "");
     const options = { kind, input, ...facts.more };
-    const opened = parent ? undefined : currentOrNew(agentId ?? name, name);
+    const opened = parent ? undefined : currentOrNew(agentId, name);
     const span = parent ? parent.span.span(name, options) : opened?.tracing.span(name, options);
     if (!span) return;
     const [oldest] = runs.size >= maxRuns ? runs.keys() : [];

@@ -4,7 +4,7 @@ import type { SpanHandle } from "../span-handle.js";
 import { tap } from "../tap.js";
 
 export interface WrapOptions {
-  /** The agent of calls outside a trace; default the name of the provider. */
+  /** The agent of calls outside a trace; default the client's, else the name of the provider. */
   agentId?: string | undefined;
 }
 
@@ -45,7 +45,7 @@ export interface OpenCall {
 export function openModelCall(call: ModelCall, { agentId }: WrapOptions = {}): OpenCall {
   const startedAt = performance.now();
   const name = `${call.operation} ${call.model ?? ""}`.trim();
-  const opened = currentOrNew(agentId ?? call.provider, name);
+  const opened = currentOrNew(agentId, name, call.provider);
   const attributes = { ...call.attributes, "gen_ai.operation.name": call.operation };
   const { provider, model, input } = call;
   const span: SpanHandle | undefined = opened?.tracing.span(name, {
