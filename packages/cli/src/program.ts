@@ -6,6 +6,7 @@ import { addAlertCommands } from "./commands/alert.command.js";
 import { addBackupCommands } from "./commands/backup.command.js";
 import { addCellCommands } from "./commands/cell.command.js";
 import { addChannelCommands } from "./commands/channel.command.js";
+import { addCompletionCommand } from "./commands/completion.command.js";
 import { addDoctorCommand } from "./commands/doctor.command.js";
 import { addExportCommand } from "./commands/export.command.js";
 import { addFunnelCommands } from "./commands/funnel.command.js";
@@ -16,6 +17,7 @@ import { addListingCommands } from "./commands/listing.command.js";
 import { addMcpCommand } from "./commands/mcp.command.js";
 import { addMigrateCommand } from "./commands/migrate.command.js";
 import { addMuteCommands } from "./commands/mute.command.js";
+import { addOpenCommand } from "./commands/open.command.js";
 import { addRollupCommands } from "./commands/rollup.command.js";
 import { addRuleCommands } from "./commands/rule.command.js";
 import { addScoreCommands } from "./commands/score.command.js";
@@ -117,10 +119,12 @@ function createProgram(call: CommandCall, args: readonly string[], version: stri
   addScoreCommands(commands);
   addListingCommands(commands);
   addMcpCommand(commands, version);
+  addOpenCommand(commands);
   addDoctorCommand(commands);
   addCellCommands(commands);
   addMigrateCommand(commands);
   addBackupCommands(commands);
+  addCompletionCommand(commands, program);
   for (const group of program.commands)
     for (const command of [group, ...group.commands]) nameUnknownOptions(command, args);
   return program;
