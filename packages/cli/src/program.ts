@@ -12,6 +12,7 @@ import { addExportCommand } from "./commands/export.command.js";
 import { addFunnelCommands } from "./commands/funnel.command.js";
 import { addGoalCommands } from "./commands/goal.command.js";
 import { addImportCommand } from "./commands/import.command.js";
+import { addInitCommand } from "./commands/init.command.js";
 import { addKeyCommands } from "./commands/key.command.js";
 import { addListingCommands } from "./commands/listing.command.js";
 import { addMcpCommand } from "./commands/mcp.command.js";
@@ -120,6 +121,7 @@ function createProgram(call: CommandCall, args: readonly string[], version: stri
   addListingCommands(commands);
   addMcpCommand(commands, version);
   addOpenCommand(commands);
+  addInitCommand(commands);
   addDoctorCommand(commands);
   addCellCommands(commands);
   addMigrateCommand(commands);
