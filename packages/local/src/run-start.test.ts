@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/glob
 import type { LocalSystem } from "@waymark/cli";
 import { built, isNightly } from "@waymark/testing";
 import pg from "pg";
+import { isPortFree } from "./ports.js";
 import { isRunning } from "./processes.js";
 
 const bin = fileURLToPath(built(new URL("../dist/main.js", import.meta.url)));
@@ -325,12 +326,36 @@ const planted = {
   NODE_OPTIONS: "--import=data:text/javascript,process.on('SIGUSR2',()=>{throw%20new%20Error('planted')})",
 };
 
+const areUsualPortsFree = (await Promise.all([4_100, 4_318].map(isPortFree))).every(Boolean);
+const itOnUsualPorts = areUsualPortsFree ? it : it.skip; // Another system on this machine has them.
+
 describe("a running system, which logs warnings alone", () => {
   let running: Awaited<ReturnType<typeof start>>;
   beforeAll(async () => {
-    running = await start({ LOG_LEVEL: "warn", EVENT_RETENTION_MONTHS: "3" });
+    const port = { TRACE_API_PORT: areUsualPortsFree ? "4100" : "0" };
+    running = await start({ LOG_LEVEL: "warn", EVENT_RETENTION_MONTHS: "3", ...port });
   });
   afterAll(endAll);
+
+  itOnUsualPorts("takes OpenTelemetry on its usual port, beside the trace API's own", async () => {
+    expect(running.output()).toContain("OpenTelemetry  http://127.0.0.1:4318");
+    const headers = {
+      Authorization: `Bearer ${keyIn(running.output(), "pro", "trace")}`,
+      "Content-Type": "application/json",
+    };
+    const resource = { attributes: [{ key: "service.name", value: { stringValue: "usual-port" } }] };
+    const ids = { traceId: "1af7651916cd43dd8448eb211c80319c", spanId: "c7ad6b7169203331" };
+    const span = {
+      ...ids,
+      name: "root",
+      startTimeUnixNano: `${Date.now()}000000`,
+      endTimeUnixNano: `${Date.now()}000000`,
+    };
+    const body = JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ spans: [span] }] }] });
+    expect((await fetch("http://127.0.0.1:4318/v1/traces", { method: "POST", headers, body })).status).toBe(200);
+    const listed = await fetch("http://127.0.0.1:4100/api/v1/traces?agent_id=usual-port", { headers });
+    expect(await listed.json()).toMatchObject({ traces: [{ name: "root" }] });
+  });
 
   it("drops a month of old events, and no role lacked a right since the first start", async () => {
     const client = new pg.Client({ connectionString: running.system.databaseUrl });
