@@ -1,6 +1,7 @@
 // Makes the npm package `waymark`: the whole system and its command line, with all dependencies but Postgres and the countries.
 // Usage: node scripts/package.mjs FOLDER, after a build. The folder is replaced; `npm pack FOLDER` packs it.
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -53,6 +54,10 @@ const { metafile } = await build({
   },
 });
 for (const path of data) cpSync(join(root, path), join(target, path), { recursive: true });
+const { parse } = createRequire(join(root, "packages/web-stats/package.json"))("yaml");
+const lists = join(target, "packages/web-stats/assets/referrers");
+for (const file of readdirSync(lists).filter((name) => name.endsWith(".yml")))
+  writeFileSync(join(lists, file), JSON.stringify(parse(readFileSync(join(lists, file), "utf8"))));
 for (const file of ["LICENSE", "packages/cli/bin/installed.mjs"]) cpSync(join(root, file), join(target, file));
 cpSync(join(root, "packages/cli/README.md"), join(target, "README.md"));
 chmodSync(join(target, "packages/cli/bin/installed.mjs"), 0o755);

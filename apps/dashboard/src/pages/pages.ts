@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { brotliCompressSync, gzipSync } from "node:zlib";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { markRoute, refuseMethod } from "@waymark/service/http";
 import { type Request, type Response, Router } from "express";
 import { findPagePart } from "./page-parts.js";
@@ -45,7 +45,9 @@ function readOne(path: string): File {
   const identity = readFileSync(path);
   // Weak, since it stands for all encodings.
   const etag = `W/"${createHash("sha256").update(identity).digest("base64url").slice(0, 22)}"`;
-  const bodies = { identity, gzip: gzipSync(identity), br: brotliCompressSync(identity) };
+  // The highest quality, 11, takes ten times as long at each start, for 6 % less.
+  const br = brotliCompressSync(identity, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } });
+  const bodies = { identity, gzip: gzipSync(identity), br };
   return { type: types[extname(path)] ?? "", etag, bodies };
 }
 

@@ -161,7 +161,8 @@ function buildDirectory(): ReferrerDirectory {
 /** A list by name and hosts. Search engines have further members, not needed here. */
 function readList(file: "AIAssistants" | "Socials" | "SearchEngines"): [string, string[]][] {
   const text = readFileSync(new URL(`../../../assets/referrers/${file}.yml`, import.meta.url), "utf8");
-  const list: Record<string, (string | { urls?: string[] })[]> = parse(text);
+  // The npm package has them as JSON, which takes 0.4 s less at each start.
+  const list: Record<string, (string | { urls?: string[] })[]> = text.startsWith("{") ? JSON.parse(text) : parse(text);
   return Object.entries(list).map(([name, groups]) => [
     // One name in the lists is percent-encoded ("Google%2B").
     name.replace("%2B", "+"),
