@@ -111,7 +111,10 @@ function describeOperation(each: Route, { api, path, answers, schemas }: Describ
     ),
   };
   if (each.description) operation.description = each.description;
-  if (!Object.keys(answers).some((status) => status.startsWith("4"))) operation.responses[405] = wrongMethod;
+  const statuses = Object.keys(answers);
+  // Routes of pages have no description.
+  const isOpen = statuses.length > 0 && !statuses.some((status) => status.startsWith("4"));
+  if (isOpen) operation.responses[405] = wrongMethod;
   if (each.body) {
     const { body, bodyExample } = each;
     const media = body instanceof z.ZodType ? { "application/json": { schema: body, example: bodyExample } } : body;
