@@ -28,6 +28,8 @@ describe("the collector", () => {
       "/ready",
     ]);
     expect(body.security).toBeUndefined();
+    expect(body.paths["/api/event"].post.security).toEqual([]);
+    expect(body.paths["/api/requests"].post.security).toEqual([{ apiKey: ["ingest"] }]);
     const { requestBody, responses } = body.paths["/api/event"].post;
     const { schema } = requestBody.content["application/json"];
     expect(schema.required).toEqual(["name", "url", "domain"]);

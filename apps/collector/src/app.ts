@@ -60,7 +60,8 @@ off during the commit.
 `;
 
 function describeCollector(routes: readonly Route[]): ApiDescription {
-  return { title: "Waymark collector", version: "1", description, basePath: "", routes };
+  const keys = { keyForm: "wmk_trace_…", isPublic: true };
+  return { title: "Waymark collector", version: "1", description, basePath: "", ...keys, routes };
 }
 
 interface AppDeps {
@@ -106,7 +107,7 @@ export function createApp(deps: AppDeps): Express {
     const budget = { ...limits.bodyBudget, ownerOf: (response: Response) => principalOf(response).accountId };
     mountRoutes(app, [requests], {
       basePath: api.basePath,
-      permit: (_route, response) => requireScope(principalOf(response), "ingest"),
+      permit: ({ scope }, response) => requireScope(principalOf(response), scope),
       readBody: createBodyReader(maxBatchBytes, { budget }),
     });
     app.use(publicRoutes({ api, checks: deps.checks }));

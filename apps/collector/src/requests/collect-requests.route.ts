@@ -1,6 +1,6 @@
 import { principalOf } from "@waymark/auth";
 import { AppError } from "@waymark/errors";
-import { type DocumentedAnswer, errorSchema, type Route, route, validationErrorSchema } from "@waymark/service/http";
+import { type DocumentedAnswer, errorSchema, route, validationErrorSchema } from "@waymark/service/http";
 import type { RequestRecorder } from "@waymark/web-stats/analytics";
 import { z } from "zod";
 import type { EventLimits } from "../limits/event-limits.js";
@@ -81,20 +81,18 @@ Keys in \`fields\` have the index of a request, from 0: \`requests.3.url\`.
 `;
 
 /** `POST /api/requests`: counts machines' requests that servers tell of. */
-export function collectRequestsRoute(deps: CollectRequestsDeps): Route {
+export function collectRequestsRoute(deps: CollectRequestsDeps) {
   const { recordRequests, limits, countAccepted } = deps;
   return route({
     method: "post",
     path: "/api/requests",
+    scope: "ingest",
     operationId: "collectRequests",
     summary: "Count requests of machines that a server answered",
     description,
     lenientQuery: [],
     body: requestsBody,
     opaqueElements: { list: "requests", keys: [], most: maxRequests },
-    headers: {
-      Authorization: { description: "A key with the scope `ingest` or `all`", example: "Bearer wmk_trace_…" },
-    },
     bodyExample: {
       requests: [
         {

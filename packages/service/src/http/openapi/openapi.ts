@@ -10,6 +10,8 @@ export interface ApiDescription<Described extends Route = Route> {
   basePath: string;
   /** The shape of the service's keys, such as `wmk_trace_…`; absent if it needs none. */
   keyForm?: string;
+  /** Whether routes without a scope need no key. */
+  isPublic?: boolean;
   routes: readonly Described[];
   /** Answers common to routes, by status, such as 401; a route's own answers take precedence. */
   commonAnswers?(route: Described): Readonly<Record<number, DocumentedAnswer>>;
@@ -68,7 +70,7 @@ export function describeApi(api: ApiDescription): OpenApiDocument {
     },
     servers: [{ url: "/" }],
     tags: tagsOf(paths),
-    ...(api.keyForm && { security: [{ apiKey: [] }] }),
+    ...(api.keyForm && !api.isPublic && { security: [{ apiKey: [] }] }),
     ...(Object.keys(components).length > 0 && { components }),
     paths,
   };
@@ -104,7 +106,7 @@ function describeOperation(each: Route, { api, path, answers, schemas }: Describ
     operationId: each.operationId,
     summary: each.summary,
     tags: [tagOf(path, api.basePath)],
-    security: api.keyForm === undefined ? [] : [{ apiKey: each.scope === undefined ? [] : [each.scope] }],
+    security: needsKey(each, api) ? [{ apiKey: each.scope === undefined ? [] : [each.scope] }] : [],
     parameters: [...pathParameters(each), ...queryParameters(each, schemas), ...headerParameters(each)],
     responses: Object.fromEntries(
       Object.entries(answers).map(([status, answer]) => [status, describeAnswer(answer, schemas)]),
@@ -121,6 +123,10 @@ function describeOperation(each: Route, { api, path, answers, schemas }: Describ
     operation.requestBody = { required: true, content: describeMedia(media, "input", schemas) };
   }
   return operation;
+}
+
+function needsKey({ scope }: Route, { keyForm, isPublic = false }: ApiDescription): boolean {
+  return keyForm !== undefined && !(isPublic && scope === undefined);
 }
 
 function pathParameters(each: Route): OpenApiParameter[] {

@@ -60,7 +60,7 @@ export function docsPage(document: OpenApiDocument, origin: string): string {
     ({ path, method, operation }) =>
       `<a href="#${operation.operationId}"><span class="method">${method}</span> <code>${escapeHtml(path)}</code> <span class="soft">${escapeHtml(operation.summary)}</span></a>`,
   );
-  const needsKey = document.security !== undefined;
+  const needsKey = document.components?.securitySchemes !== undefined;
   const schemas = document.components?.schemas ?? {};
   const sections = operations.map((each) => section({ ...each, origin, needsKey, schemas }));
   return htmlPage(
