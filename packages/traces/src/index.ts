@@ -93,6 +93,7 @@ export {
 } from "./list-traces.schema.js";
 export {
   daySumsSchema,
+  daysQuerySchema,
   modelSumsSchema,
   modelUsageQuerySchema,
   modelUsageToRead,

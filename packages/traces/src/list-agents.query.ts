@@ -141,7 +141,7 @@ export async function listAgents(pool: pg.Pool, query: AgentsToList): Promise<Ag
   const ids = agents.map(({ id }) => id);
   const condition = isLabelled ? labelCondition(labels) : undefined;
   const figures = await readFigures(pool, query, ids, condition);
-  const tokens = await readTokensByAgent(pool, query, ids, condition);
+  const tokens = await readTokensByAgent(pool, { accountId, from, to, labels: condition }, ids);
   const withFigures = agents.map((agent) => ({
     ...agent,
     ...(figures.get(agent.id) ?? noFigures),

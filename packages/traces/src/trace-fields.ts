@@ -110,6 +110,12 @@ export function labelCondition(labels: LabelsToFind = {}): LabelCondition {
   return { sql: labelsSql, values: labelNames.map((name) => labels[name] ?? null) };
 }
 
+/** The condition of a query's labels, if it has any. */
+export function labelsAsked(query: LabelQuery): LabelCondition | undefined {
+  const labels = labelsToFind(query);
+  return givenLabels(labels).length > 0 ? labelCondition(labels) : undefined;
+}
+
 /** The labels of a query that are given. */
 export function givenLabels(labels: LabelsToFind): [name: LabelName, text: string][] {
   return labelNames.flatMap((name) => {

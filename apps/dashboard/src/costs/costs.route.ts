@@ -1,4 +1,4 @@
-import { modelUsageQuerySchema, modelUsageToRead, readUsageTables } from "@waymark/traces";
+import { daysQuerySchema, modelUsageToRead, readUsageTables } from "@waymark/traces";
 import type { AppDeps } from "../app-deps.js";
 import { type AnswerOf, viewerRoute } from "../session/viewer.js";
 
@@ -8,7 +8,7 @@ export function costRoutes({ pool, now }: AppDeps) {
   return [
     /** Tokens and money of model calls of UTC days, `to` excluded: by model, by agent and by day. */
     viewerRoute("get", "/costs", {
-      query: modelUsageQuerySchema,
+      query: daysQuerySchema,
       async handle({ viewer, query }) {
         const read = modelUsageToRead(viewer.accountId, query, now());
         const { from, to } = read;

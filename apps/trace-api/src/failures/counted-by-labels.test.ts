@@ -30,6 +30,12 @@ const run: fc.Arbitrary<Run> = fc.record({
 type Filter = Record<(typeof names)[number] | "tag", string | null>;
 const filter: fc.Arbitrary<Filter> = fc.record({ ...labels, tag: label });
 
+interface Sums {
+  asked: Filter;
+  own: readonly Run[];
+  spent: readonly Run[];
+}
+
 const isFound = (each: Run, { tag, ...texts }: Filter) =>
   !each.isDeleted &&
   (tag === null || each.tags.includes(tag)) &&
@@ -38,7 +44,7 @@ const isFound = (each: Run, { tag, ...texts }: Filter) =>
 const queryOf = (asked: Filter) =>
   Object.entries(asked).flatMap(([name, text]) => (text === null ? [] : [`${name}=${text}`]));
 
-describe("failures and agents by labels", () => {
+describe("failures, agents, series and models by labels", () => {
   const test = useApp();
 
   async function make(account: TestAccount, { isDeleted, tokens, ...body }: Run) {
@@ -70,7 +76,30 @@ describe("failures and agents by labels", () => {
       // Deleting a trace keeps what it cost, but not the labels it had.
       const spent = isFiltered ? own : runs.filter(({ agent_id }) => agent_id === id);
       expect([traces, input_tokens]).toEqual([statuses, spent.reduce((all, { tokens }) => all + tokens, 0)]);
+      await expectSums(account, id, { asked, own, spent });
     }
+  }
+
+  /** The series of an agent, by day and by hour, and its models. */
+  async function expectSums(account: TestAccount, agent: string, { asked, own, spent }: Sums) {
+    const filters = ["from=2026-06-02T00:00:00Z&to=2026-06-03T00:00:00Z", ...queryOf(asked)].join("&");
+    const failures = own.filter(({ status }) => status === "error" || status === "timeout").length;
+    const tokens = spent.reduce((all, each) => all + each.tokens, 0);
+    for (const interval of ["day", "hour"]) {
+      const path = `/api/v1/agents/${agent}/series?interval=${interval}&${filters}`;
+      const { series } = (await account.get(path).expect(200)).body;
+      const sum = (name: string) =>
+        series.reduce((all: number, entry: Record<string, number>) => all + (entry[name] ?? 0), 0);
+      const counted = { traces: sum("traces"), failures: sum("error") + sum("timeout"), tokens: sum("input_tokens") };
+      expect(counted).toEqual({ traces: own.length, failures, tokens });
+    }
+    const { models, series } = (await account.get(`/api/v1/usage/models?agent_id=${agent}&${filters}`).expect(200))
+      .body;
+    const calls = spent.length;
+    expect(models).toEqual(
+      calls === 0 ? [] : [expect.objectContaining({ model: "house", calls, input_tokens: tokens })],
+    );
+    expect(series).toEqual(calls === 0 ? [] : [expect.objectContaining({ day: "2026-06-02", input_tokens: tokens })]);
   }
 
   it("are those of a recount, whatever is asked, also after deletions", async () => {
@@ -90,7 +119,7 @@ describe("failures and agents by labels", () => {
 
   it("refuse an unknown label", async () => {
     const account = await test.makeAccount("pro");
-    for (const list of ["failures", "agents"])
+    for (const list of ["failures", "agents", "agents/a/series", "usage/models"])
       await account.get(`/api/v1/${list}?session=a`).expect(400, {
         error: "Validation failed",
         fields: { session: "Unknown parameter; did you mean session_id?" },

@@ -2,8 +2,9 @@ import { validationError } from "@waymark/errors";
 import type pg from "pg";
 import { z } from "zod";
 import { isoText, membersIn, timestamp } from "../field-table.js";
-import { noTokens, readTokensOverTime, tokenSumsSchema } from "../model-calls/read-token-sums.query.js";
+import { checkAmount, noTokens, readTokensOverTime, tokenSumsSchema } from "../model-calls/read-token-sums.query.js";
 import { checkRange, countedRange, recentRange } from "../paging.js";
+import { type LabelCondition, labelParameters, labelsAsked } from "../trace-fields.js";
 import { durationsSql, figuresSchema, figuresSql } from "./figures.query.js";
 
 /** The length of a range without `from`, and of the longest one, by interval. */
@@ -17,6 +18,8 @@ interface SeriesToRead {
   from: string;
   to: string;
   interval: Interval;
+  /** Of traces with them alone. */
+  labels?: LabelCondition | undefined;
 }
 
 /** An entry of a series, as answers show it. */
@@ -39,6 +42,7 @@ export const seriesQuerySchema = z
       "traces",
       `${rangeDays.hour.usual} day before \`to\` if omitted, ${rangeDays.day.usual} days for \`interval=day\``,
     ),
+    ...labelParameters,
     interval: z
       .enum(["hour", "day"])
       .default("day")
@@ -57,7 +61,7 @@ export function seriesToRead(
   const range = recentRange(query, now, usual);
   if (Date.parse(range.to) - Date.parse(range.from) > most * 86_400_000)
     throw validationError({ from: `Must be at most ${most} days before to, for interval=${interval}` });
-  return { ...of, ...range, interval };
+  return { ...of, ...range, interval, labels: labelsAsked(query) };
 }
 
 export function presentSeries({ agentId, from, to, interval }: SeriesToRead, series: readonly SeriesEntry[]) {
@@ -68,7 +72,7 @@ export function presentSeries({ agentId, from, to, interval }: SeriesToRead, ser
  * An agent's traces by hour or day of their start, empty ones too. Reads the account's range of `trace_listing_idx` with its
  * rows, bucket by bucket, so nothing sorts more than a bucket's durations. A row without `at` says that there is no such agent.
  */
-const readSeriesSql = `
+const readSeriesSql = (labels?: LabelCondition) => `
   WITH bucket AS (
     SELECT at, GREATEST(at, $3::timestamptz) AS starts, LEAST(at + $5::interval, $4::timestamptz) AS ends
     FROM generate_series(date_trunc($6, $3::timestamptz), $4::timestamptz - interval '1 us', $5::interval) AS at
@@ -81,14 +85,20 @@ const readSeriesSql = `
       count(*) FILTER (WHERE status = 'success')::int AS success, count(*) FILTER (WHERE status = 'error')::int AS error,
       count(*) FILTER (WHERE status = 'timeout')::int AS timeout, ${durationsSql} AS durations
     FROM trace WHERE account_id = $1 AND started_at >= bucket.starts AND started_at < bucket.ends AND agent_id = $2
+      ${labels ? `AND ${labels.sql(7)}` : ""}
   ) AS counted
   ORDER BY bucket.at`;
 
-/** Reads an agent's series; empty where the account has no such agent. */
+/**
+ * Reads an agent's series; empty where the account has no such agent.
+ * @throws AppError 400 on `from` if the range has too many traces or calls
+ */
 export async function readSeries(pool: pg.Pool, query: SeriesToRead): Promise<SeriesEntry[]> {
-  const { accountId, agentId, from, to, interval } = query;
-  const values = [accountId, agentId, from, to, `1 ${interval}`, interval];
-  const { rows } = await pool.query<SeriesEntry>({ name: "read-agent-series", text: readSeriesSql, values });
+  const { accountId, agentId, from, to, interval, labels } = query;
+  if (labels) await checkAmount(pool, query);
+  const values = [accountId, agentId, from, to, `1 ${interval}`, interval, ...(labels?.values ?? [])];
+  const name = `read-agent-series${labels ? "-by-labels" : ""}`;
+  const { rows } = await pool.query<SeriesEntry>({ name, text: readSeriesSql(labels), values });
   if (rows.length === 0) return [];
   const tokens = await readTokensOverTime(pool, query);
   return rows.map((entry) => ({ ...entry, ...(tokens.get(entry.at) ?? noTokens) }));

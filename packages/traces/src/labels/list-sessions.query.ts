@@ -3,7 +3,7 @@ import { parseTimestamp, textField, textProblem } from "@waymark/service/fields"
 import type pg from "pg";
 import { z } from "zod";
 import { isoText, membersIn, timestamp } from "../field-table.js";
-import { costSchema, costSql, sumSql } from "../model-calls/read-token-sums.query.js";
+import { costSchema, costSql, maxSummedCalls, sumSql } from "../model-calls/read-token-sums.query.js";
 import { countedCallsSql, settleCalls } from "../model-calls/settle-calls.query.js";
 import {
   checkRange,
@@ -15,10 +15,15 @@ import {
 } from "../paging.js";
 import { maxLabel } from "../trace-fields.js";
 
-function checkExamined(rows: readonly { examined: number }[], from: string, to: string): void {
-  if ((rows[0]?.examined ?? 0) <= maxCountedTraces) return;
-  const most = maxCountedTraces.toLocaleString("en");
-  throw validationError({ from: `Must be later: more than ${most} traces started from ${from} up to ${to}` });
+function checkExamined([row]: readonly { examined: number; summed: number }[], from: string, to: string): void {
+  const range = `started from ${from} up to ${to}`;
+  if ((row?.examined ?? 0) > maxCountedTraces) {
+    const most = maxCountedTraces.toLocaleString("en");
+    throw validationError({ from: `Must be later: more than ${most} traces ${range}` });
+  }
+  if ((row?.summed ?? 0) <= maxSummedCalls) return;
+  const most = `the page's traces that ${range} have more than ${maxSummedCalls.toLocaleString("en")} model calls`;
+  throw validationError({ from: `Must be later, or limit smaller: ${most}` });
 }
 
 const sums = {
@@ -86,7 +91,7 @@ export function sumsToList(accountId: string, query: z.output<typeof sessionQuer
 
 /**
  * Reads $4 entries of `trace_listing_idx` that have an owner; one more than {@link maxCountedTraces} says that there are too many.
- * The page's owners come from them, and ranges of `model_call_pkey` for theirs alone.
+ * The page's owners come from them, and ranges of `model_call_pkey` for theirs alone, as many calls as {@link maxSummedCalls} allows.
  */
 const listSumsSql = (owner: Owner) => `
   WITH examined AS MATERIALIZED (
@@ -104,20 +109,24 @@ const listSumsSql = (owner: Owner) => `
         AND ($7::text IS NULL OR environment = $7)
       GROUP BY 1
     ) grouped WHERE (last_at, id) < ($8::timestamptz, $9) ORDER BY last_at DESC, id DESC LIMIT $10
+  ), calls AS MATERIALIZED (
+    SELECT page.id, input_tokens, output_tokens, cost
+    FROM page CROSS JOIN LATERAL unnest(page.ids) AS own (trace_id)
+    JOIN ${countedCallsSql} ON counted.account_id = $1 AND counted.trace_id = own.trace_id LIMIT ${maxSummedCalls + 1}
+  ), summed AS (
+    SELECT id, ${sumSql("input_tokens")}, ${sumSql("output_tokens")}, ${costSql("count(cost)")} FROM calls GROUP BY id
   )
   SELECT page.id, user_id, sessions, traces, failures, ${isoText("first_at")} AS first_at, ${isoText("page.last_at")} AS last_at,
-    calls.*, (SELECT count(*)::int FROM examined) AS examined
-  FROM page CROSS JOIN LATERAL (
-    SELECT ${sumSql("input_tokens")}, ${sumSql("output_tokens")}, ${costSql("count(cost)")} FROM ${countedCallsSql}
-    WHERE account_id = $1 AND trace_id = ANY (page.ids)
-  ) calls ORDER BY page.last_at DESC, page.id DESC`;
+    COALESCE(input_tokens, 0) AS input_tokens, COALESCE(output_tokens, 0) AS output_tokens, cost_usd,
+    (SELECT count(*)::int FROM examined) AS examined, (SELECT count(*)::int FROM calls) AS summed
+  FROM page LEFT JOIN summed USING (id) ORDER BY page.last_at DESC, page.id DESC`;
 
 const listStatements = {
   session_id: { name: "list-sessions", text: listSumsSql("session_id") },
   user_id: { name: "list-users", text: listSumsSql("user_id") },
 } as const;
 
-type Row = Session & User & { examined: number };
+type Row = Session & User & { examined: number; summed: number };
 
 async function listSums(pool: pg.Pool, owner: Owner, query: SumsToList) {
   const { accountId, from, to, agentId = null, userId = null, environment = null, after, limit } = query;

@@ -3,7 +3,8 @@ import type pg from "pg";
 import { z } from "zod";
 import { membersIn } from "../field-table.js";
 import { checkRange, recentRange, timestampParameter } from "../paging.js";
-import { costSchema, costSql, sumSql, tokenSumsSchema } from "./read-token-sums.query.js";
+import { type LabelCondition, labelParameters, labelsAsked } from "../trace-fields.js";
+import { checkAmount, costSchema, costSql, ofLabelsSql, sumSql, tokenSumsSchema } from "./read-token-sums.query.js";
 import { countedCallsSql, settleCalls } from "./settle-calls.query.js";
 
 /** The model calls of one model, as answers show them. */
@@ -37,6 +38,8 @@ interface ModelUsageToRead {
   from: string;
   to: string;
   agentId?: string | undefined;
+  /** Of calls of traces with them alone. */
+  labels?: LabelCondition | undefined;
 }
 
 interface ModelUsage {
@@ -46,17 +49,19 @@ interface ModelUsage {
 
 const dayMs = 86_400_000;
 
-export const modelUsageQuerySchema = z
-  .object({
-    from: timestampParameter(
-      "Counts calls of spans that started on this UTC day or later; 30 days before `to` if omitted",
-    ),
-    to: timestampParameter(
-      "Counts calls of spans that started before the end of this UTC day, or before it if it is midnight; now if omitted",
-    ),
-    agent_id: textField({ min: 1, max: 255 }).optional().describe("Only this agent's calls"),
-  })
-  .superRefine(checkRange);
+/** Which calls to sum, by whole days. */
+export const modelDays = {
+  from: timestampParameter(
+    "Counts calls of spans that started on this UTC day or later; 30 days before `to` if omitted",
+  ),
+  to: timestampParameter(
+    "Counts calls of spans that started before the end of this UTC day, or before it if it is midnight; now if omitted",
+  ),
+  agent_id: textField({ min: 1, max: 255 }).optional().describe("Only this agent's calls"),
+};
+
+export const daysQuerySchema = z.object(modelDays).superRefine(checkRange);
+export const modelUsageQuerySchema = z.object({ ...modelDays, ...labelParameters }).superRefine(checkRange);
 
 /**
  * Widens the range to whole days.
@@ -64,14 +69,14 @@ export const modelUsageQuerySchema = z
  */
 export function modelUsageToRead(
   accountId: string,
-  query: z.output<typeof modelUsageQuerySchema>,
+  query: z.output<typeof daysQuerySchema> & Partial<z.output<typeof modelUsageQuerySchema>>,
   now: Date,
 ): ModelUsageToRead {
   const range = recentRange(query, now);
   const dayAt = (days: number) => new Date(days * dayMs).toISOString().slice(0, 10);
   const from = dayAt(Math.floor(Date.parse(range.from) / dayMs));
   const to = dayAt(Math.min(Math.ceil(Date.parse(range.to) / dayMs), lastDay));
-  return { accountId, from, to, agentId: query.agent_id };
+  return { accountId, from, to, agentId: query.agent_id, labels: labelsAsked(query) };
 }
 
 /** The last day that a timestamp of the contract can name. */
@@ -91,21 +96,36 @@ const maxModels = 1_000;
 const sumsSql = `${sumSql("input_tokens")}, ${sumSql("output_tokens")}, ${sumSql("cached_input_tokens")},
     ${sumSql("cache_write_tokens")}, ${sumSql("reasoning_tokens")}`;
 
-/** A row for each model and each day. A range of `model_day_pkey`: it starts with the account and the day. */
-const readModelUsageSql = `
+const ofDaysSql = "account_id = $1 AND day >= $2::date AND day < $3::date AND ($4::text IS NULL OR agent_id = $4)";
+
+/** Calls of the days' agents, ranges of `model_call_agent_idx`, with probes of `trace_pkey` for the labels. */
+const labelledCallsSql = (labels: LabelCondition) => `(
+    SELECT started_at::date AS day, provider, model, 1 AS calls, cost, (cost IS NOT NULL)::int AS priced_calls,
+      input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, reasoning_tokens
+    FROM ${countedCallsSql} WHERE account_id = $1 AND started_at >= $2::date AND started_at < $3::date
+      AND agent_id = ANY (ARRAY(SELECT DISTINCT agent_id FROM model_day WHERE ${ofDaysSql})) AND ${ofLabelsSql(labels.sql(5))}
+  ) AS calls`;
+
+/** A row for each model and each day, of calls or of a range of `model_day_pkey`: it starts with the account and the day. */
+const readModelUsageSql = (labels?: LabelCondition) => `
   SELECT day::text, provider, model, sum(calls)::float8 AS calls, ${sumsSql}, ${costSql("sum(priced_calls)")}
-  FROM model_day
-  WHERE account_id = $1 AND day >= $2::date AND day < $3::date AND ($4::text IS NULL OR agent_id = $4)
+  FROM ${labels ? labelledCallsSql(labels) : `model_day WHERE ${ofDaysSql}`}
   GROUP BY GROUPING SETS ((day), (provider, model)) HAVING sum(calls) > 0
   ORDER BY day, sum(input_tokens + output_tokens) DESC, provider, model`;
 
 type Row = ModelSums & { day: string | null; cache_write_tokens: number; reasoning_tokens: number };
 
-/** Sums by model and by day; days without calls have no entry. Settles calls first. */
+/**
+ * Sums by model and by day; days without calls have no entry. Settles calls first.
+ * @throws AppError 400 on `from` if labels are asked for and the days have too many traces or calls
+ */
 export async function readModelUsage(pool: pg.Pool, read: ModelUsageToRead): Promise<ModelUsage> {
-  await settleCalls(pool, read.accountId);
-  const values = [read.accountId, read.from, read.to, read.agentId ?? null];
-  const { rows } = await pool.query<Row>({ name: "read-model-usage", text: readModelUsageSql, values });
+  const { accountId, from, to, agentId = null, labels } = read;
+  await settleCalls(pool, accountId);
+  if (labels) await checkAmount(pool, read);
+  const values = [accountId, from, to, agentId, ...(labels?.values ?? [])];
+  const name = `read-model-usage${labels ? "-by-labels" : ""}`;
+  const { rows } = await pool.query<Row>({ name, text: readModelUsageSql(labels), values });
   return {
     models: rows
       .filter(({ day }) => day === null)

@@ -1,10 +1,9 @@
-import { validationError } from "@waymark/errors";
 import type pg from "pg";
 import { z } from "zod";
 import { membersIn } from "../field-table.js";
-import { checkRange, maxCountedTraces } from "../paging.js";
-import { modelUsageQuerySchema, modelUsageToRead, presentDays } from "./read-model-usage.query.js";
-import { costSchema, costSql, sumSql } from "./read-token-sums.query.js";
+import { checkRange } from "../paging.js";
+import { modelDays, modelUsageToRead, presentDays } from "./read-model-usage.query.js";
+import { checkAmount, costSchema, costSql, sumSql } from "./read-token-sums.query.js";
 import { countedCallsSql, settleCalls } from "./settle-calls.query.js";
 
 /** What sums are by: a column of the trace, or of the call. */
@@ -32,7 +31,7 @@ export const usageRowSchema = z.object({
 });
 
 export const usageByQuerySchema = z
-  .object({ dimension: z.enum(dimensionNames).describe("What to sum by"), ...modelUsageQuerySchema.shape })
+  .object({ dimension: z.enum(dimensionNames).describe("What to sum by"), ...modelDays })
   .superRefine(checkRange);
 
 interface UsageToSum extends ReturnType<typeof modelUsageToRead> {
@@ -46,16 +45,6 @@ export function usageToSum(accountId: string, query: z.output<typeof usageByQuer
 
 /** Rows of an answer: those that cost most. */
 export const maxUsageRows = 1_000;
-/** Calls of an answer: some two seconds. */
-const maxSummedCalls = 500_000;
-
-/** A range of `model_day_pkey`, and at most $5 entries of `trace_listing_idx`. */
-const countSql = `
-  SELECT (SELECT COALESCE(sum(calls), 0)::float8 FROM model_day
-      WHERE account_id = $1 AND day >= $2::date AND day < $3::date AND ($4::text IS NULL OR agent_id = $4)) AS calls,
-    (SELECT count(*)::int FROM (SELECT FROM trace
-      WHERE account_id = $1 AND started_at >= $2::date AND started_at < $3::date AND ($4::text IS NULL OR agent_id = $4)
-      ORDER BY started_at, id LIMIT $5) t) AS traces`;
 
 /**
  * Counts the traces that started in the days, and sums the calls of the days, by the value of their traces. The days' agents,
@@ -92,17 +81,11 @@ function sumUsageSql(dimension: Dimension): string {
  * Sums by a dimension, those with the highest cost first; a trace counts for each of its tags and models.
  * @throws AppError 400 on `from` if the days have too many traces or calls
  */
-export async function sumUsage(pool: pg.Pool, { accountId, dimension, from, to, agentId }: UsageToSum) {
+export async function sumUsage(pool: pg.Pool, { dimension, ...read }: UsageToSum) {
+  const { accountId, from, to, agentId } = read;
   await settleCalls(pool, accountId);
+  await checkAmount(pool, read);
   const values = [accountId, from, to, agentId ?? null];
-  const counted = { name: "count-usage", text: countSql, values: [...values, maxCountedTraces + 1] };
-  const [found] = (await pool.query<{ calls: number; traces: number }>(counted)).rows;
-  for (const [name, most] of [
-    ["traces", maxCountedTraces],
-    ["calls", maxSummedCalls],
-  ] as const)
-    if ((found?.[name] ?? 0) > most)
-      throw validationError({ from: `Must be later: the days have more than ${most.toLocaleString("en")} ${name}` });
   const { rows } = await pool.query<z.output<typeof usageRowSchema>>({
     name: `sum-usage-by-${dimension}`,
     text: sumUsageSql(dimension),
