@@ -1,7 +1,7 @@
 import type { Batched } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import { type Batching, type NewTrace, oneByOne } from "@waymark/traces";
-import type { MappedSpan } from "@waymark/traces/otlp";
+import { type AskBudget, type MappedSpan, nameOf } from "@waymark/traces/otlp";
 import type pg from "pg";
 import { createAgentClaimer, withAgentLock } from "../agents/claim-agent.query.js";
 import type { AccountAgents, KnownAgents } from "../agents/known-agents.js";
@@ -9,7 +9,7 @@ import { type CreateTrace, insertOrRefuse } from "../traces/create-trace.js";
 import { bytesOfTrace, type CreateTraceResult, type TraceToCreate } from "../traces/insert-traces.query.js";
 import type { Sender } from "../usage/trace-quota.js";
 import type { FoundTrace, OtlpTracesToFind, StoredTrace } from "./find-traces.query.js";
-import { changesTrace, isRoot, type TraceGroup } from "./trace-group.js";
+import { agentsOf, changesTrace, isRoot, retellsAgent, type TraceGroup } from "./trace-group.js";
 
 export interface FindOrCreateTraceDeps extends Batching {
   createTrace: CreateTrace;
@@ -30,11 +30,15 @@ export interface RequestState {
   usedBytes: number | undefined;
   /** Whether the month's traces are used up, so the request need not try to create more. */
   isMonthFull: boolean;
+  readonly askBudget: AskBudget;
 }
 
-/** The trace of a group, the limit that refused it, or its deletion: spans of a deleted trace are dropped. */
+/**
+ * The trace of a group, the limit that refused it, or its deletion: spans of a deleted trace are dropped. Of an account with a
+ * limit of agents, `agentId` is the one that counts, null where the trace keeps its own.
+ */
 type TraceOutcome =
-  | { stored: StoredTrace }
+  | { stored: StoredTrace; agentId: string | null | undefined }
   | { refusedBy: "agent_limit" | "trace_limit" | "byte_limit" }
   | { isDeleted: true };
 
@@ -50,7 +54,7 @@ type FindOrCreateTrace = (
 
 /**
  * Finds or creates a group's trace, and counts a new one once. A new trace is `running`, with name, start and agent of the
- * group's root or first span. The agent of a root span is claimed within the plan's limit.
+ * group's root or first span. The agent of a trace with a root span is claimed within the plan's limit.
  */
 export function createFindOrCreateTrace(deps: FindOrCreateTraceDeps): FindOrCreateTrace {
   const { findTraces } = deps;
@@ -59,29 +63,40 @@ export function createFindOrCreateTrace(deps: FindOrCreateTraceDeps): FindOrCrea
   /** Traces in creation by this process, so its requests do not create the same trace twice. */
   const creating = new Map<string, Promise<unknown>>();
 
-  /** Claims the agent of a root span whose trace exists; false where the plan does not allow it. */
-  async function claimRootAgent({ sender, agents }: RequestState, agentId: string): Promise<boolean> {
-    const standing = agents?.standingOf(agentId) ?? "open";
-    if (standing !== "open") return standing === "known";
-    const isClaimed = await claim({ ...sender, agentId });
-    if (isClaimed) agents?.add(agentId);
-    else agents?.close();
-    return isClaimed;
+  /** Claims the first agent that the plan allows. */
+  async function claimOne(sender: Sender, agents: AccountAgents, agentIds: readonly string[]): Promise<string | null> {
+    for (const agentId of agentIds) {
+      const standing = agents.standingOf(agentId);
+      if (standing === "known") return agentId;
+      if (standing === "refused") continue;
+      const isClaimed = await claim({ ...sender, agentId });
+      if (isClaimed) agents.add(agentId);
+      else agents.close();
+      if (isClaimed) return agentId;
+    }
+    return null;
+  }
+
+  /** Of an account without a limit, the update of the trace stores its agent. */
+  async function claimOfStored({ sender, agents }: RequestState, group: TraceGroup, stored: StoredTrace) {
+    if (!agents) return { stored, agentId: undefined };
+    const [first = "", ...others] = agentsOf(group, stored);
+    const settles = isRoot(group.rootOrFirst) && changesTrace(stored, group.rootOrFirst);
+    const isSettled = stored.rootSpanId !== null && !stored.isRootLocal;
+    if (!settles && !(isSettled && retellsAgent(stored, group))) return { stored, agentId: null };
+    const agentId = await claimOne(sender, agents, settles ? [first, ...others] : [first]);
+    return settles && agentId === null ? { refusedBy: "agent_limit" as const } : { stored, agentId };
   }
 
   return async (request, group, found) => {
     const { accountId } = request.sender;
-    const { otelTraceId, rootOrFirst } = group;
+    const { otelTraceId } = group;
     const label = `${accountId} ${otelTraceId}`;
     for (let attempt = 1; ; attempt++) {
       const isFound = attempt === 1 && found;
       const trace = isFound ? found.trace : (await findTraces({ accountId, otelTraceIds: [otelTraceId] }))[0];
       if (trace === "deleted") return { isDeleted: true };
-      if (trace) {
-        const needsAgent = claimsAgent(rootOrFirst, request.agents) && changesTrace(trace, rootOrFirst);
-        const isAllowed = !needsAgent || (await claimRootAgent(request, rootOrFirst.agentId));
-        return isAllowed ? { stored: trace } : { refusedBy: "agent_limit" };
-      }
+      if (trace) return claimOfStored(request, group, trace);
       const other = creating.get(label);
       if (other) {
         await other.catch(() => undefined);
@@ -115,17 +130,22 @@ interface Creators extends Pick<FindOrCreateTraceDeps, "uuid" | "createTrace"> {
 async function createTrace(
   { uuid, createTrace: create, createProvisional }: Creators,
   request: RequestState,
-  { otelTraceId, rootOrFirst, labels }: TraceGroup,
+  group: TraceGroup,
 ): Promise<TraceOutcome> {
+  const { otelTraceId, rootOrFirst, labels, toldAgent, spans } = group;
   const { sender, agents } = request;
-  const { agentId: ownAgent, title: name, startedAt } = rootOrFirst;
-  const standing = claimsAgent(rootOrFirst, agents) ? (agents?.standingOf(ownAgent) ?? "open") : "known";
-  if (standing === "refused") return { refusedBy: "agent_limit" };
+  const { startedAt } = rootOrFirst;
+  const candidates = agentsOf(group);
+  const claims = claimsAgent(rootOrFirst, agents);
+  const ownAgent = candidates.find((each) => !claims || agents?.standingOf(each) !== "refused");
+  const standing = claims && ownAgent !== undefined ? (agents?.standingOf(ownAgent) ?? "open") : "known";
+  if (ownAgent === undefined) return { refusedBy: "agent_limit" };
   if (request.isMonthFull) return { refusedBy: "trace_limit" };
   const agentId = isRoot(rootOrFirst) || !agents ? ownAgent : agents.standInFor(ownAgent);
+  const name = nameOf(spans, request.askBudget) ?? { origin: "", text: rootOrFirst.name };
   const trace: NewTrace = {
     agent_id: agentId ?? ownAgent,
-    name,
+    name: name.text,
     status: "running",
     started_at: startedAt,
     ...labels?.values,
@@ -138,7 +158,13 @@ async function createTrace(
     bytes: bytesOfTrace(trace),
     trace,
     idempotency: undefined,
-    otlp: { traceId: otelTraceId, claimsAgent: standing === "open", labelOrigins: labels?.origins ?? 0 },
+    otlp: {
+      traceId: otelTraceId,
+      claimsAgent: standing === "open",
+      nameOrigin: name.origin,
+      toldAgent,
+      labelOrigins: labels?.origins ?? 0,
+    },
   };
   const created = agentId === undefined ? await createProvisional(input) : { result: await create(input), agentId };
   const { result } = created;
@@ -150,11 +176,16 @@ async function createTrace(
   if (result.outcome === "created") {
     if (standing === "open") agents?.add(ownAgent);
     const noRoot = { rootSpanId: null, isRootLocal: false, hasFailedRoot: false, hasFailedLocalRoot: false };
-    const isOfSpan = { ...noRoot, labels: labels ?? { values: {}, origins: 0 } };
-    return { stored: { id: input.traceId, agentId: created.agentId, name, startedAt, ...isOfSpan } };
+    const isOfSpan = { ...noRoot, nameOrigin: name.origin, toldAgent, labels: labels ?? { values: {}, origins: 0 } };
+    const stored = { id: input.traceId, agentId: created.agentId, startedAt, ...isOfSpan };
+    return { stored, agentId: agents ? (claims ? ownAgent : null) : undefined };
   }
   if (result.outcome === "trace_limit") request.isMonthFull = true;
-  else if (result.outcome === "agent_limit") agents?.close();
+  else if (result.outcome === "agent_limit") {
+    agents?.close();
+    if (ownAgent !== candidates.at(-1))
+      return createTrace({ uuid, createTrace: create, createProvisional }, request, group);
+  }
   return { refusedBy: result.outcome };
 }
 

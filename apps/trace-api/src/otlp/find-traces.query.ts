@@ -18,9 +18,12 @@ export const maxTracesToFind = 1_000;
 export interface StoredTrace {
   id: string;
   agentId: string;
-  name: string;
   /** As `YYYY-MM-DDTHH:MM:SS.ffffffZ`. */
   startedAt: string;
+  /** The origin of its name, as `originOf` has it. */
+  nameOrigin: string;
+  /** As `toldAgentOf` has it. */
+  toldAgent: string | null;
   rootSpanId: string | null;
   /** Whether that span has a parent, in another process or nowhere. */
   isRootLocal: boolean;
@@ -32,13 +35,17 @@ export interface StoredTrace {
 /** Undefined for an unknown trace, or one that was deleted long ago. */
 export type FoundTrace = StoredTrace | "deleted" | undefined;
 
+/** Of a trace `t`. Those of earlier releases keep the name of a root, and give way to any other. */
+export const nameOriginSql =
+  "COALESCE(t.name_origin, CASE WHEN t.root_span_id IS NULL THEN '\\xff' ELSE '\\x00' END::bytea)";
+
 /**
  * Finds traces by their OpenTelemetry ids, and whether absent ones were deleted. One probe of `trace_otel_trace_id_key` for
  * each id, and of `deleted_otel_trace_pkey` for each absent one. A subquery makes these probes: a join planned on an empty
  * table would read the whole index. Sessions use UTC.
  */
 const findTracesSql = `
-  SELECT q.number::int, t.id, t.agent_id, t.name, to_char(t.started_at, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, t.root_span_id,
+  SELECT q.number::int, t.id, t.agent_id, encode(${nameOriginSql}, 'hex') AS name_origin, encode(t.told_agent, 'hex') AS told_agent, to_char(t.started_at, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, t.root_span_id,
     t.is_root_local, t.has_failed_root, t.has_failed_local_root, ${storedLabelsSql}, CASE WHEN t.id IS NULL THEN EXISTS (
       SELECT FROM deleted_otel_trace d WHERE d.account_id = q.account_id AND d.otel_trace_id = q.otel_trace_id
     ) END AS is_deleted
@@ -53,7 +60,8 @@ type FoundRow = Parameters<typeof storedLabels>[0] & {
   /** Null for an unknown trace. */
   id: string | null;
   agent_id: string;
-  name: string;
+  name_origin: string;
+  told_agent: string | null;
   started_at: string;
   root_span_id: string | null;
   is_root_local: boolean | null;
@@ -96,12 +104,13 @@ async function findTraces(pool: pg.Pool, requests: readonly OtlpTracesToFind[]):
 }
 
 function storedTrace(row: FoundRow & { id: string }): StoredTrace {
-  const { id, agent_id, name, started_at, root_span_id } = row;
+  const { id, agent_id, started_at, root_span_id } = row;
   const labels = storedLabels(row);
   return {
     id,
     agentId: agent_id,
-    name,
+    nameOrigin: row.name_origin,
+    toldAgent: row.told_agent,
     startedAt: started_at,
     rootSpanId: root_span_id,
     isRootLocal: row.is_root_local === true,

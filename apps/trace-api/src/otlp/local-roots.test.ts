@@ -113,10 +113,10 @@ describe("a trace of several processes", () => {
     expect(await alertsOf(account)).toHaveLength(1);
   });
 
-  it("claims no agent by a local root on Free: the root span names it", async () => {
+  it("claims no agent before the root span on Free: its own, or the one that a span told", async () => {
     const account = await test.makeAccount("free");
     for (const part of [agent(false), gateway(false), browser(false)]) await sendJson(account, part).expect(200);
-    expect(await readTrace(account)).toMatchObject({ agent_id: "browser", status: "success" });
+    expect(await readTrace(account)).toMatchObject({ agent_id: "planner", status: "success" });
     expect(await alertsOf(account)).toEqual([]);
   });
 

@@ -1,7 +1,7 @@
 import { canAlert } from "@waymark/alerts";
 import { AppError } from "@waymark/errors";
 import { type ClearFailure, readUsedTraces } from "@waymark/traces";
-import type { MappedSpan } from "@waymark/traces/otlp";
+import { type MappedSpan, nameOf, type TraceName } from "@waymark/traces/otlp";
 import { AccountAgents } from "../agents/known-agents.js";
 import type { PriceUsage } from "../model-calls/model-call.js";
 import type { TraceCapacity } from "../spans/trace-capacity.js";
@@ -13,12 +13,14 @@ import { createFindOrCreateTrace, type FindOrCreateTraceDeps, type RequestState 
 import { changesLabels, type FoundTrace, maxTracesToFind, type StoredTrace } from "./find-traces.query.js";
 import { createPendingMover, createPendingStore } from "./store-noise.js";
 import {
+  agentsOf,
   changesTrace,
   failsTrace,
   groupByTrace,
   inPortions,
   isRoot,
   ownBytes,
+  retellsAgent,
   sizeOfGroup,
   type TraceGroup,
   traceUpdateOf,
@@ -60,6 +62,8 @@ const portion = { spans: 2_000, bytes: 4 * 1_048_576 };
 const maxTracesAtOnce = 200;
 /** Of one trace in one batch; a statement takes several batches. */
 const maxSpansPerBatch = 500;
+/** Of inputs that a request reads for names, at 200 MiB a second. */
+const maxAskedBytes = 1_048_576;
 /** Attempts to store spans whose trace is deleted meanwhile. */
 const maxAttempts = 2;
 
@@ -83,11 +87,11 @@ export function createSpansStore(deps: StoreSpansDeps): StoreSpans {
   ) {
     const isOfRoot = ({ group }: FoundGroup) => isRoot(group.rootOrFirst);
     const claiming = work.filter(mayClaimAgent);
-    await agents.read(new Set(claiming.map(({ group }) => group.rootOrFirst.agentId)));
+    await agents.read(new Set(claiming.flatMap(({ group, trace }) => agentsOf(group, trace))));
     const stored = new Set<FoundGroup>();
     for (const each of [...claiming.filter(isOfRoot), ...claiming.filter((other) => !isOfRoot(other))]) {
-      const { agentId } = each.group.rootOrFirst;
-      const isOpen = isOfRoot(each) ? agents.standingOf(agentId) === "open" : agents.standInFor(agentId) === undefined;
+      const wanted = agentsOf(each.group, each.trace);
+      const isOpen = wanted.some((agentId) => agents.standingOf(agentId) === "open");
       if (!isOpen) continue;
       stored.add(each);
       await storeGroup(request, each, refused);
@@ -116,7 +120,15 @@ export function createSpansStore(deps: StoreSpansDeps): StoreSpans {
       plan.agents === null
         ? undefined
         : new AccountAgents(deps.pool, { accountId, maxAgents: plan.agents }, deps.knownAgents);
-    const request: RequestState = { sender, agents, used: undefined, usedBytes: undefined, isMonthFull: false };
+    const askBudget = { bytes: maxAskedBytes };
+    const request: RequestState = {
+      sender,
+      agents,
+      used: undefined,
+      usedBytes: undefined,
+      isMonthFull: false,
+      askBudget,
+    };
     const groups = groupByTrace(spans.filter(({ observes }) => observes === null || !leaveOut.includes(observes)));
     for (let i = 0; i < groups.length; i += maxTracesToFind) {
       await storeGroups(request, groups.slice(i, i + maxTracesToFind), refused);
@@ -146,7 +158,7 @@ function createAside(deps: StoreSpansDeps, storeGroup: ReturnType<typeof createG
     const otelTraceIds = groups.map(({ otelTraceId }) => otelTraceId);
     await movePending(request.sender.accountId, otelTraceIds, async (group, trace) => {
       const refused = nothingRefused();
-      await request.agents?.read(new Set([group.rootOrFirst.agentId]));
+      await request.agents?.read(new Set(agentsOf(group, trace)));
       await storeGroup(request, { group, trace }, refused);
       return refused.byte_limit === 0;
     });
@@ -178,11 +190,12 @@ function createGroupStore(deps: StoreSpansDeps) {
       if (evaluations.length > 0) await addEvaluations({ ...stored, evaluations });
       const isErrorNew = await deps.completeSpans(stored);
       if (isErrorNew || group.spans.some(({ status }) => status === "error")) await deps.clearFailure(stored);
-      if (!changesStored(trace.stored, group)) return;
+      const name = nameOf(group.spans, request.askBudget, trace.stored.nameOrigin);
+      if (!changesStored(trace.stored, group, name)) return;
       const hasFailed = group.failedRoot !== undefined || group.hasFailedLocalRoot;
       const alertId = hasFailed && canAlert(sender.plan, "error") ? deps.uuid() : null;
-      const keepsAgent = request.agents !== undefined;
-      const isAlertNew = await updateTrace(traceUpdateOf(accountId, trace.stored, group, { alertId, keepsAgent }));
+      const how = { alertId, name, agentId: trace.agentId };
+      const isAlertNew = await updateTrace(traceUpdateOf(accountId, trace.stored, group, how));
       if (isAlertNew && alertId !== null) deps.alerts.add({ accountId, alertId });
       return;
     }
@@ -227,7 +240,8 @@ function createGroupAdder(deps: StoreSpansDeps) {
   };
 }
 
-function changesStored(stored: StoredTrace, group: TraceGroup): boolean {
+function changesStored(stored: StoredTrace, group: TraceGroup, name: TraceName | undefined): boolean {
+  if (name || retellsAgent(stored, group)) return true;
   if (changesTrace(stored, group.rootOrFirst) || failsTrace(stored, group)) return true;
   return changesLabels(stored.labels, group.labels);
 }
@@ -237,8 +251,9 @@ interface FoundGroup {
   trace: FoundTrace;
 }
 
-/** Whether the group's root or first span may set the agent of its trace. */
-function mayClaimAgent({ group: { rootOrFirst }, trace }: FoundGroup): boolean {
+/** Whether the group may set the agent of its trace. */
+function mayClaimAgent({ group, trace }: FoundGroup): boolean {
   if (trace === undefined) return true;
-  return trace !== "deleted" && isRoot(rootOrFirst) && changesTrace(trace, rootOrFirst);
+  if (trace === "deleted") return false;
+  return (isRoot(group.rootOrFirst) && changesTrace(trace, group.rootOrFirst)) || retellsAgent(trace, group);
 }

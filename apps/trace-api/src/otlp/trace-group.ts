@@ -1,5 +1,5 @@
 import { contentNames, fieldOf } from "@waymark/traces";
-import { type MappedSpan, spanUuid } from "@waymark/traces/otlp";
+import { agentIn, type MappedSpan, spanUuid, type TraceName, toldAgentOf } from "@waymark/traces/otlp";
 import type { StoredTrace } from "./find-traces.query.js";
 import { labelsJson, mergeLabels, type SpanLabels, spanLabels } from "./find-traces.query.js";
 import type { TraceUpdate } from "./update-trace.query.js";
@@ -15,6 +15,8 @@ export interface TraceGroup {
   failedRoot: MappedSpan | undefined;
   hasFailedLocalRoot: boolean;
   labels: SpanLabels | null;
+  /** As `toldAgentOf` has it. */
+  toldAgent: string | null;
 }
 
 /** Groups spans by trace, in the order of the first span of each trace. */
@@ -26,7 +28,7 @@ export function groupByTrace(spans: readonly MappedSpan[]): TraceGroup[] {
     const hasFailedLocalRoot = span.isLocalRoot && span.status === "error";
     const labels = spanLabels(span.labels, isRoot(span));
     if (!group) {
-      const ofGroup = { rootOrFirst: span, failedRoot, hasFailedLocalRoot, labels };
+      const ofGroup = { rootOrFirst: span, failedRoot, hasFailedLocalRoot, labels, toldAgent: null };
       groups.set(span.traceId, { otelTraceId: span.traceId, spans: [span], ...ofGroup });
     } else {
       group.failedRoot ??= failedRoot;
@@ -36,7 +38,22 @@ export function groupByTrace(spans: readonly MappedSpan[]): TraceGroup[] {
       if (precedes(span, group.rootOrFirst)) group.rootOrFirst = span;
     }
   }
+  for (const group of groups.values()) group.toldAgent = toldAgentOf(group.spans);
   return [...groups.values()];
+}
+
+/** Whether a group's agent comes before the one that spans told of the stored trace. */
+export function retellsAgent(stored: StoredTrace, { toldAgent }: TraceGroup): boolean {
+  return toldAgent !== null && (stored.toldAgent === null || toldAgent < stored.toldAgent);
+}
+
+/** The agents that a trace may have, the first that the plan allows: the service where spans below its root tell another. */
+export function agentsOf({ toldAgent, rootOrFirst }: TraceGroup, stored?: StoredTrace | "deleted"): readonly string[] {
+  const known = (stored !== "deleted" && stored?.toldAgent) || null;
+  const told = known !== null && (toldAgent === null || known < toldAgent) ? known : toldAgent;
+  if (told === null) return [rootOrFirst.agentId];
+  const { agentId, isOfRoot } = agentIn(told);
+  return isOfRoot ? [agentId] : [agentId, rootOrFirst.agentId];
 }
 
 /** The number of spans, and their bytes in statements. */
@@ -95,13 +112,13 @@ function rankOf(span: MappedSpan): number {
 
 /**
  * Whether a span describes its trace rather than another span of at most its rank. Roots go by start and id, other spans
- * by start, name and agent. `update-trace.query.ts` uses the same order.
+ * by start and service. `update-trace.query.ts` uses the same order.
  */
 function precedes(a: MappedSpan, b: MappedSpan): boolean {
   if (rankOf(a) !== rankOf(b)) return rankOf(a) > rankOf(b);
   if (a.startedAt !== b.startedAt) return a.startedAt < b.startedAt;
   if (rankOf(a) > 0) return a.spanId < b.spanId;
-  return isBefore([a.name, a.agentId], [b.name, b.agentId]);
+  return isBefore([a.agentId], [b.agentId]);
 }
 
 /** Whether a span precedes the one that describes the stored trace. The update checks this again under its lock. */
@@ -109,7 +126,10 @@ export function changesTrace(stored: StoredTrace, span: MappedSpan): boolean {
   const storedRank = stored.rootSpanId === null ? 0 : stored.isRootLocal ? 1 : 2;
   if (rankOf(span) !== storedRank) return rankOf(span) > storedRank;
   if (stored.rootSpanId === null)
-    return isBefore([span.startedAt, span.name, span.agentId], [stored.startedAt, stored.name, stored.agentId]);
+    return isBefore(
+      [span.startedAt, stored.toldAgent === null ? span.agentId : ""],
+      [stored.startedAt, stored.toldAgent === null ? stored.agentId : ""],
+    );
   return isBefore([span.startedAt, spanUuid(stored.id, span.spanId)], [stored.startedAt, stored.rootSpanId]);
 }
 
@@ -132,17 +152,20 @@ function isBefore(a: readonly string[], b: readonly string[]): boolean {
 
 /**
  * Makes the update of a trace from its root span, or from its first span until the root arrives.
- * @param how with the id of the alert, if one is allowed, and whether a span with a parent leaves the agent unchanged
+ * @param how with the id of the alert, if one is allowed, the name, if it changes, and the agent that counts, null where it stays,
+ * or undefined where all agents do
  */
 export function traceUpdateOf(
   accountId: string,
   { id }: StoredTrace,
-  { rootOrFirst: span, failedRoot, hasFailedLocalRoot, labels }: TraceGroup,
-  how: { alertId: string | null; keepsAgent: boolean },
+  { rootOrFirst: span, failedRoot, hasFailedLocalRoot, labels, toldAgent }: TraceGroup,
+  how: { alertId: string | null; name: TraceName | undefined; agentId: string | null | undefined },
 ): TraceUpdate {
-  const { agentId, title: name, startedAt, endedAt, resource, traceId } = span;
-  const ownAgent = how.keepsAgent && !isRoot(span) ? null : agentId;
-  const update = { accountId, traceId: id, agentId: ownAgent, name, startedAt, labels: labelsJson(labels) };
+  const { startedAt, endedAt, resource, traceId } = span;
+  const takesTold = how.agentId === undefined;
+  const agentId = how.agentId === undefined ? span.agentId : how.agentId;
+  const ofSpans = { name: how.name ?? null, toldAgent, takesTold, labels: labelsJson(labels) };
+  const update = { accountId, traceId: id, agentId, startedAt, ...ofSpans };
   if (rankOf(span) === 0) return { ...update, root: null };
   const root = {
     spanId: spanUuid(id, span.spanId),

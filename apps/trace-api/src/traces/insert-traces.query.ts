@@ -40,6 +40,9 @@ interface OtlpOrigin {
   traceId: string;
   /** Whether the trace stores and counts its agent. Otherwise the account has the agent, or it is provisional. */
   claimsAgent: boolean;
+  /** In hexadecimal, see `StoredTrace`. */
+  nameOrigin: string;
+  toldAgent: string | null;
   /** Where its labels come from. */
   labelOrigins: number;
 }
@@ -108,6 +111,8 @@ const ownColumns = byLabels<Columns<TraceRow>>((kind) => ({
 const columns = byLabels<Columns<TraceRow>>((kind) => ({
   ...ownColumns[kind],
   otel_trace_id: { type: "bytea", of: ({ otlp }) => otlp && `\\x${otlp.traceId}` },
+  name_origin: { type: "bytea", of: ({ otlp }) => otlp && `\\x${otlp.nameOrigin}` },
+  told_agent: { type: "bytea", of: ({ otlp }) => otlp?.toldAgent && `\\x${otlp.toldAgent}` },
   ...(kind === "labelled" && { label_origins: { type: "smallint", of: ({ otlp }: TraceRow) => otlp?.labelOrigins } }),
 }));
 const namesOf = (ofTable: Columns<TraceRow>) => Object.keys(ofTable).join(", ");

@@ -46,7 +46,7 @@ function map({ attributes = {}, events = [], status }: Said) {
     otel,
     status: mapped.status,
     error: mapped.error,
-    agent: mapped.agentId,
+    agent: mapped.toldAgent ?? mapped.agentId,
   };
 }
 

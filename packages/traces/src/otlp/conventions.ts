@@ -306,12 +306,18 @@ export const eventSources: ReadonlyMap<string, EventSource> = new Map<string, Ev
 /** Carries the current convention's attributes in place of the span, https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-events/ */
 export const detailsEvent = "gen_ai.client.inference.operation.details";
 
-/** The attributes of a root span for the agent, in order of precedence; without them `service.name` of its resource. */
+/** The attributes of a span for its agent, in order of precedence. */
 export const agentAttributes = ["gen_ai.agent.name", "gen_ai.agent.id", "agent.name"] as const;
 
 /** Names of root spans that do not tell the task: an operation of OpenTelemetry's conventions, or a framework's own. */
-export const genericName =
+const genericName =
   /^((invoke_agent|create_agent|invoke_workflow|chat|generate_content|text_completion)( .*)?|(run_)?agent|(.*[ _-])?agent run|litellm_request|claude_code\.interaction|agent workflow|agentexecutor|langgraph|runnablesequence|chatopenai|invocation|ai\.(generate|stream)\w+|crew\.kickoff)$/i;
+
+/** The name of an HTTP server's span, https://opentelemetry.io/docs/specs/semconv/http/http-spans/#name */
+const httpName = /^(HTTP )?(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|QUERY)( \/.*)?$/;
+
+/** Whether a root's name does not tell the task. */
+export const isGeneric = (name: string) => genericName.test(name) || httpName.test(name);
 
 /** The agent of a resource without a name (OpenTelemetry, resource semantic conventions, "Service"). */
 export const unknownService = "unknown_service";

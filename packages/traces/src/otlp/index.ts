@@ -8,7 +8,17 @@ export {
   withLogs,
 } from "./complete-span.js";
 export { type SomeLabels, sortedTags } from "./content.js";
-export { evaluationEvent } from "./conventions.js";
+export { evaluationEvent, isGeneric } from "./conventions.js";
+export {
+  type AskBudget,
+  agentIn,
+  agentInSql,
+  nameOf,
+  nameRanks,
+  originOf,
+  type TraceName,
+  toldAgentOf,
+} from "./describe.js";
 export { codexStarts, hasContent, type MappedLog, type MappedLogs, mapLogs } from "./map-logs.js";
 export {
   type Context,

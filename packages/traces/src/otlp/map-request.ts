@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { SpanKind } from "../statuses.js";
 import { jsonOfAttributes, storableText, textOfValue } from "./any-value.js";
 import { findContent, labelsOf, type SomeLabels, titleOf, withLabelsOf } from "./content.js";
-import { agentAttributes, evaluationEvent, genericName, langfuseFailure, unknownService } from "./conventions.js";
+import { agentAttributes, evaluationEvent, isGeneric, langfuseFailure, unknownService } from "./conventions.js";
 import { type Instrumentation, instrumentationOf, kindOfAttributes } from "./kind.js";
 import {
   type Evaluation,
@@ -74,8 +74,8 @@ export interface MappedSpan {
   /** Whether its flags say that its parent is another process's, which may send no spans here. */
   isLocalRoot: boolean;
   name: string;
-  /** The trace's name, if this is a root of it: a generic one gives way to the user's words. */
-  title: string;
+  /** The trace's name, if this is a root of it: a generic one gives way to the user's words. Null for a generic one without. */
+  title: string | null;
   status: "ok" | "error";
   kind: SpanKind;
   /** As `YYYY-MM-DDTHH:MM:SS.ffffffZ`. */
@@ -86,8 +86,10 @@ export interface MappedSpan {
   error: string | null;
   /** Everything else: an object with the members `attributes` and, at the end, `otel`. */
   extra: Buffer;
-  /** The trace's agent, if this is its root span or a local root. */
+  /** The name of its service: the trace's agent, if this is its root span or a local root and no span tells one. */
   agentId: string;
+  /** The agent that the span itself tells. */
+  toldAgent: string | null;
   resource: Context;
   scope: Context | null;
   /** Null for a span that reports no model call. */
@@ -240,7 +242,7 @@ function mapSpan(span: OtlpSpan, { service, labels, resource, scope, observes }:
     parentSpanId: isRoot ? null : hex(span.parentSpanId),
     isLocalRoot,
     name,
-    title: ((isRoot || isLocalRoot) && genericName.test(name) && titleOf(content.input)) || name,
+    title: isGeneric(name) ? ((isRoot || isLocalRoot) && titleOf(content.input)) || null : name,
     status: isError ? "error" : "ok",
     kind,
     isOfAgent,
@@ -251,7 +253,8 @@ function mapSpan(span: OtlpSpan, { service, labels, resource, scope, observes }:
     output: content.output === null ? null : Buffer.from(content.output),
     error: isError ? errorOf(span) : null,
     extra,
-    agentId: agentOf(isRoot || isLocalRoot ? span.attributes : [], service),
+    agentId: storableText(service, maxAgentLength),
+    toldAgent: toldAgentOf(span.attributes),
     resource,
     scope,
     usage,
@@ -290,12 +293,12 @@ export function exceptionError(attributes: readonly KeyValue[]): string | null {
   return storableText(findText(attributes, "exception.message") || findText(attributes, "exception.type")) || null;
 }
 
-function agentOf(attributes: readonly KeyValue[], service: string): string {
+function toldAgentOf(attributes: readonly KeyValue[]): string | null {
   for (const name of agentAttributes) {
     const agent = storableText(findText(attributes, name), maxAgentLength);
     if (agent !== "") return agent;
   }
-  return storableText(service, maxAgentLength);
+  return null;
 }
 
 /** OpenTelemetry's own fields as a JSON object, without absent ones. */
