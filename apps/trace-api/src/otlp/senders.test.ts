@@ -2,12 +2,14 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
 import type { Span, Trace } from "@waymark/client";
 import { type TestAccount, useApp } from "../app.fixture.js";
-import { readFixture, sendJson } from "./otlp.fixture.js";
+import { readFixture, sendJson, sendOtlp } from "./otlp.fixture.js";
 
 interface Sender {
   sender: string;
   version: string;
-  request: object;
+  request?: object;
+  /** A request of log records. */
+  logs?: object;
 }
 
 const document = readFileSync(new URL("../../SENDERS.md", import.meta.url), "utf8");
@@ -50,7 +52,10 @@ describe("the senders of SENDERS.md", () => {
 
   it.each(readFixture<Sender>("senders.ndjson"))("bring what the row of $sender says", async (recorded) => {
     const account = await test.makeAccount("pro");
-    await sendJson(account, recorded.request).expect(200);
+    const { request, logs } = recorded;
+    const sent = Buffer.from(JSON.stringify(logs ?? {}));
+    if (logs) await sendOtlp(account, sent, "application/json", { path: "/v1/logs" }).expect(200);
+    if (request) await sendJson(account, request).expect(200);
     const trace = await readOne(account);
     expect(rows.get(recorded.sender)).toEqual(cellsOf(recorded.version, trace));
   });

@@ -54,6 +54,19 @@ export function eventOf(told: Told, traceId: Buffer): AgentEvent {
   return make ? make(run) : { spans: [], logs: [run.log(run.rootId)] };
 }
 
+/** The answer of Claude Code where its event names a span: that span's output. */
+export function answerOf(record: LogRecord): LogRecord {
+  if (textOfValue(record.body) !== "claude_code.assistant_response") return record;
+  return { ...record, ...detailsOf(textOf(record, "response")) };
+}
+
+function detailsOf(answer: string): Pick<LogRecord, "eventName" | "body" | "attributes"> | undefined {
+  if (answer === "" || redacted.has(answer)) return undefined;
+  const parts = { parts: list(object({ type: string("text"), content: string(answer) })) };
+  const output = list(object({ role: string("assistant"), ...parts }));
+  return { eventName: detailsEvent, body: null, attributes: [{ key: "gen_ai.output.messages", value: output }] };
+}
+
 type MakeEvent = (run: Run) => AgentEvent;
 const nothing: AgentEvent = { spans: [], logs: [] };
 
@@ -66,16 +79,11 @@ const claudeEvents: Readonly<Record<string, MakeEvent>> = {
     return run.span(`chat ${run.text("model")}`, run.requestId, { error: run.text("error"), isRoot: isMain });
   },
   assistant_response: (run) => {
-    const text = run.text("response");
-    if (text === "" || redacted.has(text)) return nothing;
-    const parts = { parts: list(object({ type: string("text"), content: string(text) })) };
-    const output = list(object({ role: string("assistant"), ...parts }));
-    const details = {
-      eventName: detailsEvent,
-      body: null,
-      attributes: [{ key: "gen_ai.output.messages", value: output }],
+    const details = detailsOf(run.text("response"));
+    return {
+      spans: [],
+      logs: details ? [run.requestId, run.rootId].map((id) => ({ ...run.log(id), ...details })) : [],
     };
-    return { spans: [], logs: [run.requestId, run.rootId].map((id) => ({ ...run.log(id), ...details })) };
   },
   tool_result: (run) => run.tool(run.text("tool_use_id"), run.text("error") || run.text("error_type")),
   tool_decision: (run) => {
@@ -168,7 +176,7 @@ class Run {
   /** The event as a log record of a span. */
   log(spanId: Buffer): LogRecord {
     const { record, agent, kind } = this.told;
-    return { ...record, eventName: record.eventName || `${agent}.${kind}`, traceId: this.traceId, spanId };
+    return { ...record, eventName: `${agent}.${kind}`, traceId: this.traceId, spanId };
   }
 
   private id(...parts: string[]): Buffer {

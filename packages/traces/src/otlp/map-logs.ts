@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { formatUuid } from "@waymark/database";
-import { claudeTrace, codexTrace, eventOf, type Told, toldBy } from "./agent-events.js";
+import { answerOf, claudeTrace, codexTrace, eventOf, type Told, toldBy } from "./agent-events.js";
 import { jsonOfAttributes, jsonOfValue, storableText, textOfValue } from "./any-value.js";
 import { findLogContent } from "./content.js";
 import { detailsEvent, eventSources } from "./conventions.js";
@@ -105,7 +105,7 @@ export function* mapLogs({ resourceLogs }: LogsRequest, earlier: EarlierPrompts)
       const event = !record || namesSpan(record) ? undefined : toldBy(record, nameOf(record), nanosOf(timeOf(record)));
       if (place > maxLogs) add(problems.logs);
       else if (!record) add(problems.members);
-      else if (!event) add(mapLog(record, place));
+      else if (!event) add(mapLog(answerOf(record), place));
       else if (!hasTime(record)) add(problems.time);
       else if (event.session === "") add(problems.session);
       else told.push({ ...event, resource, place });
@@ -195,9 +195,14 @@ function mapLog(record: LogRecord, place: number): MappedLog | string {
 
 const bytesOf = (json: string | null) => (json === null ? null : Buffer.from(json));
 
+/** Rust's `tracing`, and with it Codex, names an event by its place in the source. */
+const sourcePlace = /^event \S+:\d+$/;
+
 /** An event's name has a field of its own since OTLP 1.6, and was an attribute before. */
 function nameOf({ eventName, attributes }: LogRecord): string {
-  const named = eventName || textOfValue(attributes.find(({ key }) => key === "event.name")?.value);
+  const named =
+    (!sourcePlace.test(eventName) && eventName) ||
+    textOfValue(attributes.find(({ key }) => key === "event.name")?.value);
   return storableText(named ?? "", maxNameLength) || namelessLog;
 }
 
