@@ -7,6 +7,7 @@ import {
   closeStaleTraces,
   findQuietTraces,
   firstKey,
+  inPortions,
   readLastWrites,
   type TraceKey,
 } from "./close-stale-traces.query.js";
@@ -51,12 +52,15 @@ export function createCloseStaleTraces(
         const { traces } = page;
         after = page.end;
         if (traces.length === 0) continue;
-        const { settled, closed } = await endTraces(traces);
-        const alerts = [...settled.alerts, ...closed.alerts];
-        total.settled += settled.closed;
-        total.closed += closed.closed;
-        total.alerts += alerts.length;
-        if (isQueueUp) isQueueUp = await tryToQueue(deps, alerts);
+        for (const [n, some] of (await inPortions(pool, traces)).entries()) {
+          if (n > 0 && isStopping()) break;
+          const { settled, closed } = await endTraces(some);
+          const alerts = [...settled.alerts, ...closed.alerts];
+          total.settled += settled.closed;
+          total.closed += closed.closed;
+          total.alerts += alerts.length;
+          if (isQueueUp) isQueueUp = await tryToQueue(deps, alerts);
+        }
       }
     } finally {
       if (total.closed + total.settled > 0) log.info(total, "stale traces closed");

@@ -57,6 +57,41 @@ export async function findQuietTraces(
   return { traces: rows.filter(([, , isQuiet]) => isQuiet).map(keyOf), end: last && keyOf(last) };
 }
 
+/** Spans that one statement reads: half a second. A trace with more is read alone. */
+const portionSpans = 20_000;
+/** A trace of as many counts as one with too many for company. */
+const maxCounted = 2_000;
+
+/** The first spans of each trace, by the trace's range of `span_pkey`. */
+const countSpansSql = `
+  SELECT c.number::int, (SELECT count(*)::int FROM (
+    SELECT FROM span s WHERE s.account_id = c.account_id AND s.trace_id = c.trace_id LIMIT ${maxCounted}
+  ) AS counted)
+  FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS c (account_id, trace_id, number)`;
+
+/** Portions of traces that one statement each can read, small traces first: large ones of an account delay nobody else's. */
+export async function inPortions(pool: pg.Pool, traces: readonly TraceKey[]): Promise<TraceKey[][]> {
+  const { rows } = await pool.query<[number: number, spans: number]>({
+    text: countSpansSql,
+    rowMode: "array",
+    values: [traces.map(({ accountId }) => accountId), traces.map(({ traceId }) => traceId)],
+  });
+  const portions: TraceKey[][] = [];
+  let left = 0;
+  for (const [number, spans] of rows.sort(([, a], [, b]) => a - b)) {
+    const weight = spans === maxCounted ? portionSpans : spans;
+    const last = portions.at(-1);
+    const trace = traces[number - 1] as TraceKey;
+    if (last && weight <= left) last.push(trace);
+    else {
+      portions.push([trace]);
+      left = portionSpans;
+    }
+    left -= weight;
+  }
+  return portions;
+}
+
 /**
  * The last write of running traces, their own or a span's, and their own. Probes `span_pkey` for the newest span; if it is
  * older than the trace's silence, reads the trace's range of the index, since an older span may have been changed.

@@ -5,6 +5,7 @@ import { useDatabase } from "@waymark/testing";
 import { spanUuid } from "@waymark/traces/otlp";
 import { createTestLog } from "../worker.fixture.js";
 import { createCloseStaleTraces } from "./close-stale-traces.job.js";
+import { inPortions } from "./close-stale-traces.query.js";
 
 const { pool } = useDatabase();
 const uuid = createUuidV7();
@@ -149,6 +150,35 @@ describe("an OpenTelemetry trace whose root does not come", () => {
     ]);
     expect(await setUp().run()).toEqual({ closed: 0, settled: 1, alerts: 0 });
     expect(await trace.read()).toMatchObject({ status: "error", alerts: null });
+  });
+
+  it("is not delayed by another account's large traces, which no statement takes together", async () => {
+    const large = await makeRootless([]);
+    await pool.query("UPDATE trace SET written_at = now() - interval '1 day' WHERE account_id = $1", [large.accountId]);
+    await pool.query(
+      `INSERT INTO trace (account_id, id, agent_id, name, status, started_at, otel_trace_id, written_at)
+       SELECT $1, ('0190' || right(id::text, -4))::uuid, 'shop', 'n', 'running', now(), uuid_send(id), now() - interval '1 hour'
+       FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, 12)) AS g`,
+      [large.accountId],
+    );
+    await pool.query(
+      `INSERT INTO span (account_id, trace_id, id, name, status, started_at, parent_span_id, resource_id, written_at)
+       SELECT account_id, id, gen_random_uuid(), 's', 'ok', now(), gen_random_uuid()::text, 7, now() - interval '1 hour'
+       FROM trace, generate_series(1, 2500) WHERE account_id = $1 AND name = 'n'`,
+      [large.accountId],
+    );
+    const small = await makeRootless([{ id: 1, parent: 9 }]);
+    const { rows } = await pool.query(
+      'SELECT account_id AS "accountId", id AS "traceId" FROM trace WHERE account_id = ANY ($1)',
+      [[large.accountId, small.accountId]],
+    );
+    const portions = await inPortions(pool, rows);
+    expect(portions.map((some) => some.length)).toEqual([2, ...Array(12).fill(1)]);
+    expect(portions[0]).toContainEqual({ accountId: small.accountId, traceId: small.traceId });
+    await setUp().run();
+    expect(await small.read()).toMatchObject({ status: "success" });
+    const running = "SELECT count(*)::int FROM trace WHERE account_id = $1 AND status = 'running'";
+    expect((await pool.query(running, [large.accountId])).rows).toEqual([{ count: 0 }]);
   });
 
   it("takes 2,000 at once, each once, with several workers at work", async () => {
