@@ -14,6 +14,7 @@ import { agentRoutes } from "./agents/agents.route.js";
 import { alertRoutes } from "./alerts/alerts.route.js";
 import type { AppDeps } from "./app-deps.js";
 import { billingRoutes } from "./billing/billing.route.js";
+import { keepRoutes } from "./billing/keep.route.js";
 import { stripeWebhookRoute } from "./billing/stripe-webhook.route.js";
 import { channelRoutes, ruleRoutes } from "./channels/channels.route.js";
 import { sessionRoutes } from "./conversations/conversations.route.js";
@@ -69,6 +70,7 @@ function routesOf(deps: AppDeps): Route[] {
     ...goalRoutes(statistics),
     ...funnelRoutes(statistics),
     ...billingRoutes(deps),
+    ...keepRoutes(deps),
     ...agentRoutes(deps),
   ];
 }

@@ -50,6 +50,7 @@ export { getUsage, presentUsage, readUsedTraces } from "./get-usage.query.js";
 export { dropNoise } from "./keep/drop-noise.query.js";
 export { type KeepMode, type Kept, keepModes, setKeep } from "./keep/keep.query.js";
 export { droppedNameSchema, listDropped, maxListedNames } from "./keep/list-dropped.query.js";
+export { type Noise, readNoise } from "./keep/read-noise.query.js";
 export { addListParts, listPartsSchema } from "./labels/list-parts.query.js";
 export {
   listSessions,
@@ -114,7 +115,6 @@ export {
   usageRowSchema,
   usageToSum,
 } from "./model-calls/sum-usage.query.js";
-export { type Instrumentation, instrumentations } from "./otlp/kind.js";
 export { includeParameter, maxCountedTraces } from "./paging.js";
 export {
   type AgentFigures,
@@ -161,6 +161,8 @@ export {
   storedAttributes,
 } from "./span-fields.js";
 export {
+  type Instrumentation,
+  instrumentations,
   type SpanKind,
   setStatusChangeSql,
   spanKinds,

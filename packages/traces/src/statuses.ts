@@ -15,6 +15,10 @@ export type AgentKind = Exclude<SpanKind, "other">;
 /** The kinds that programs with agents have; a span of another program, or of an unknown kind, is `other`. */
 export const agentKinds = spanKinds.filter((kind): kind is AgentKind => kind !== "other");
 
+/** What an account may leave out below its agents, by what a library observes. */
+export const instrumentations = ["http", "fs", "net", "dns", "database"] as const;
+export type Instrumentation = (typeof instrumentations)[number];
+
 /**
  * Notes the transaction of a status other than before, for the stream, and its time, in an UPDATE of `trace t` by `c`. Another
  * write of an ended trace keeps the time.

@@ -123,6 +123,35 @@ describeWithChromium("plan and usage without Stripe", (executablePath) => {
     expect((await viewer.get("/usage").expect(200)).body.plan).toBe("free");
   });
 
+  it("tells an owner that much of the month has no agent, with the switch beside, and what was dropped", async () => {
+    const accountId = await dashboard.makeAccount("pro");
+    await dashboard.pool.query(
+      `INSERT INTO trace (account_id, id, agent_id, name, status, started_at, otel_trace_id)
+       SELECT $1, gen_random_uuid(), 'web', 'GET /health', 'success', now(), uuid_send(gen_random_uuid()) FROM generate_series(1, 30)`,
+      [accountId],
+    );
+    const name =
+      "INSERT INTO dropped_name (account_id, month, name, traces) VALUES ($1, date_trunc('month', now())::date, $2, $3)";
+    await dashboard.pool.query(name, [accountId, "GET /metrics", 12_345]);
+    await dashboard.pool.query(name, [accountId, "", 3]);
+    const viewer = await dashboard.signIn(accountId);
+    const page = await browser.page(viewer);
+    await open(page);
+    const banner = page.getByText("100\u202f% of this month's traces have no");
+    await banner.waitFor();
+    await page.getByRole("row", { name: "GET /metrics 12\u202f345" }).waitFor();
+    expect(await browser.findings(page)).toEqual([]);
+
+    await page.getByText("Traces of agents", { exact: true }).click();
+    await banner.waitFor({ state: "detached" });
+    await page.getByRole("checkbox", { name: "databases" }).check();
+    await page.getByRole("checkbox", { name: "files" }).check();
+    await page.getByRole("button", { name: "Save" }).click();
+    while ((await viewer.get("/usage")).body.leave_out.length < 2) await page.waitForTimeout(20);
+    expect((await viewer.get("/usage")).body).toMatchObject({ keep: "agents", leave_out: ["database", "fs"] });
+    expect(await browser.findings(page)).toEqual([]);
+  });
+
   it("names the command to others", async () => {
     const page = await browser.page(await dashboard.signIn(await dashboard.makeAccount("free")));
     await open(page);

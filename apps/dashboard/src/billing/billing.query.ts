@@ -11,11 +11,13 @@ export interface BillingRow {
   email: string;
   plan: PlanId;
   keep: KeepMode;
+  leaveOut: string[];
   customerId: string | null;
   subscriptionId: string | null;
 }
 
-const columns = 'id, email, plan, keep, stripe_customer_id AS "customerId", stripe_subscription_id AS "subscriptionId"';
+const columns =
+  'id, email, plan, keep, leave_out AS "leaveOut", stripe_customer_id AS "customerId", stripe_subscription_id AS "subscriptionId"';
 
 /** A probe of `account_pkey`. */
 const byAccountSql = `SELECT ${columns} FROM account WHERE id = $1`;

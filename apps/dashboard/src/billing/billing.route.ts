@@ -3,7 +3,6 @@ import { recordAudit } from "@waymark/accounts/identity";
 import { withTransaction } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import { planIds, planOf } from "@waymark/plan";
-import { keepModes, setKeep } from "@waymark/traces";
 import { z } from "zod";
 import { createAnswerCache } from "../answer-cache.js";
 import type { AppDeps } from "../app-deps.js";
@@ -31,7 +30,6 @@ export function billingRoutes(deps: AppDeps) {
   return [
     viewerRoute("get", "/usage", { handle: ({ viewer }) => readPlanUsage(pool, viewer.accountId, now()) }),
     changePlanRoute(deps),
-    changeKeepRoute(deps),
     viewerRoute("get", "/billing", {
       async handle({ viewer: { accountId } }) {
         const [account, onFree] = await Promise.all([readBilling(pool, accountId), readOnFree(pool, accountId, now())]);
@@ -75,22 +73,6 @@ function changePlanRoute({ pool }: AppDeps) {
         await recordAudit(client, { accountId, personId, action: "plan_changed", subject: planOf(plan).name });
       });
       return { plan };
-    },
-  });
-}
-
-function changeKeepRoute({ pool }: AppDeps) {
-  return ownerRoute("put", "/keep", {
-    body: z.object({ keep: z.enum(keepModes) }),
-    async handle({ viewer: { accountId, personId }, body: { keep } }) {
-      await withTransaction(pool, async (client) => {
-        const before = await readBilling(client, accountId);
-        if (before?.keep === keep) return;
-        await setKeep(client, accountId, { keep });
-        const subject = keep === "all" ? "all traces" : "traces of agents";
-        await recordAudit(client, { accountId, personId, action: "keep_changed", subject });
-      });
-      return { keep };
     },
   });
 }

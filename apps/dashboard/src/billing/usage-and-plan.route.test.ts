@@ -48,7 +48,7 @@ describe("PUT /keep", () => {
     const owner = await test.signIn(accountId);
     expect((await owner.get("/usage").expect(200)).body.keep).toBe("all");
     for (let times = 0; times < 2; times++)
-      await owner.put("/keep", { keep: "agents" }).expect(200, { keep: "agents" });
+      await owner.put("/keep", { keep: "agents" }).expect(200, { keep: "agents", leave_out: [] });
     expect((await owner.get("/usage").expect(200)).body.keep).toBe("agents");
     const { entries } = (await owner.get("/audit").expect(200)).body;
     expect(entries).toEqual([expect.objectContaining({ action: "keep_changed", subject: "traces of agents" })]);
@@ -56,10 +56,74 @@ describe("PUT /keep", () => {
     expect((await other.get("/usage").expect(200)).body.keep).toBe("all");
   });
 
+  it("sets what is left out below agents, and records it", async () => {
+    const owner = await test.signIn(await test.makeAccount());
+    await owner.put("/keep", { keep: "agents", leave_out: ["http", "fs"] }).expect(200);
+    const kept = { keep: "agents", leave_out: ["fs"] };
+    await owner.put("/keep", { leave_out: ["fs"] }).expect(200, kept);
+    expect((await owner.get("/usage").expect(200)).body).toMatchObject(kept);
+    const { entries } = (await owner.get("/audit").expect(200)).body;
+    expect(entries[0]).toMatchObject({ subject: "traces of agents, without fs" });
+    await owner.put("/keep", { leave_out: ["all"] }).expect(400);
+  });
+
   it("refuses members and other words", async () => {
     const accountId = await test.makeAccount();
     await (await test.signIn(accountId, "member")).put("/keep", { keep: "agents" }).expect(403);
     await (await test.signIn(accountId)).put("/keep", { keep: "some" }).expect(400);
+  });
+});
+
+describe("GET /keep", () => {
+  /** Traces of OpenTelemetry, each with spans of the kinds. */
+  async function makeTraces(accountId: string, count: number, kinds: readonly (string | null)[], month = "2026-11-05") {
+    await test.pool.query(
+      `WITH made AS (
+         INSERT INTO trace (account_id, id, agent_id, name, status, started_at, otel_trace_id)
+         SELECT $1, gen_random_uuid(), 'web', 'n', 'success', $3::timestamptz, uuid_send(gen_random_uuid())
+         FROM generate_series(1, $2::int) RETURNING id
+       )
+       INSERT INTO span (account_id, trace_id, id, name, status, started_at, kind)
+       SELECT $1, made.id, gen_random_uuid(), 's', 'ok', $3::timestamptz, kind FROM made, unnest($4::text[]) AS kind`,
+      [accountId, count, month, kinds],
+    );
+  }
+
+  it.each([
+    [20, 80, true],
+    [19, 81, false],
+    [0, 100, false],
+  ])("tells of %i traces without an agent beside %i of agents: %s", async (noise, agents, isMuch) => {
+    test.setNow(new Date("2026-11-20T00:00:00Z"));
+    const accountId = await test.makeAccount("pro");
+    await makeTraces(accountId, noise, [null, "other", "chain"]);
+    await makeTraces(accountId, agents, [null, "tool"]);
+    await makeTraces(accountId, 500, [null], "2026-10-31T23:59:59Z");
+    await makeTraces(await test.makeAccount("pro"), 300, [null]);
+    const viewer = await test.signIn(accountId, "member");
+    const { body } = await viewer.get("/keep").expect(200);
+    expect(body).toEqual({ noise: { traces: 100, noise, isMuch }, dropped: [] });
+    test.setNow(new Date());
+  });
+
+  it("looks at the latest 2,000 traces and 200 spans of each, and has the names that were dropped", async () => {
+    test.setNow(new Date("2026-11-20T00:00:00Z"));
+    const accountId = await test.makeAccount("pro");
+    await makeTraces(accountId, 1, Array(200).fill(null), "2026-11-06");
+    await makeTraces(accountId, 1_900, [null]);
+    await makeTraces(accountId, 200, ["model"], "2026-11-04");
+    const insert = "INSERT INTO dropped_name (account_id, month, name, traces) VALUES ($1, '2026-11-01', $2, $3)";
+    await test.pool.query(insert, [accountId, "GET /health", 40]);
+    await test.pool.query(insert, [accountId, "", 2]);
+    const { body } = await (await test.signIn(accountId)).get("/keep").expect(200);
+    expect(body).toEqual({
+      noise: { traces: 2_000, noise: 1_900, isMuch: true },
+      dropped: [
+        { name: "GET /health", traces: 40 },
+        { name: null, traces: 2 },
+      ],
+    });
+    test.setNow(new Date());
   });
 });
 

@@ -15,9 +15,9 @@ import { CopyField } from "../ui/copy-button.js";
 import { ConfirmButton, Dialog, DialogButton } from "../ui/dialog.js";
 import { formatBytes, formatCount, formatDay } from "../ui/format.js";
 import { ActionError, Banner, ErrorNote, Loaded, Meter, Page, Panel, Skeleton } from "../ui/page.js";
-import { Segmented } from "../ui/segmented.js";
 import { type Column, Table } from "../ui/table.js";
 import { formatMoney } from "./format-money.js";
+import { KeepPanel } from "./keep-panel.js";
 import { lossesOnFree } from "./losses-on-free.js";
 
 const paymentPollMs = 1_500;
@@ -42,7 +42,7 @@ export function BillingPage() {
       {usage.data && billing.data && me.data && (
         <>
           <UsagePanel usage={usage.data} />
-          <KeepPanel keep={usage.data.keep} isOwner={me.data.role === "owner"} />
+          <KeepPanel usage={usage.data} isOwner={me.data.role === "owner"} />
           <Panel title="Plans" isFlush>
             <PlanTable current={billing.data.plan} />
           </Panel>
@@ -114,40 +114,6 @@ function UsagePanel({ usage }: { usage: Usage }) {
           <dd class="hint">Older traces are deleted</dd>
         </div>
       </dl>
-    </Panel>
-  );
-}
-
-const keepModes = [
-  { value: "all", label: "All traces" },
-  { value: "agents", label: "Traces of agents" },
-] as const;
-
-/** Whether traces of web servers and the like stay. */
-function KeepPanel({ keep, isOwner }: { keep: Usage["keep"]; isOwner: boolean }) {
-  const change = useAction((next: Usage["keep"]) => api.put("/keep", { keep: next }), {
-    invalidates: ["/usage", "/audit"],
-    says: "Saved",
-  });
-  const [all, agents] = keepModes;
-  return (
-    <Panel title="Traces to keep">
-      <ActionError of={change} />
-      {isOwner ? (
-        <Segmented
-          label="Keep"
-          value={keep}
-          choices={keepModes}
-          onValue={(next) => next !== keep && change.run(next)}
-        />
-      ) : (
-        <p>{keep === "all" ? all.label : agents.label}. An owner may change it.</p>
-      )}
-      <p class="hint keep-hint">
-        “{agents.label}” drops a trace from OpenTelemetry that has no model, agent, tool, retrieval or evaluation span
-        and no labels, 5 minutes after its root span or an hour after its last one. It does not count; this page and the
-        trace API show how many were <code>dropped</code> in a month.
-      </p>
     </Panel>
   );
 }

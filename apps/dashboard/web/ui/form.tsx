@@ -113,7 +113,7 @@ function Choice({ label, hint, ...input }: ChoiceProps) {
 
 interface CheckboxProps {
   label: string;
-  hint: string;
+  hint?: string;
   value: boolean;
   onValue(value: boolean): void;
 }
@@ -122,7 +122,7 @@ export function Checkbox({ label, hint, value, onValue }: CheckboxProps) {
   const check = { checked: value, onChange: () => onValue(!value) };
   return (
     <div class="field">
-      <Choice type="checkbox" id={useId()} label={label} hint={hint} {...check} />
+      <Choice type="checkbox" id={useId()} label={label} {...(hint !== undefined && { hint })} {...check} />
     </div>
   );
 }

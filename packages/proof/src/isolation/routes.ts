@@ -92,6 +92,7 @@ export const routes: Readonly<Record<string, string>> = {
   "dashboard GET /dashboard/api/traces/{id}/spans/{span_id}/{content}":
     "needs a large content; foreign and missing ids are tried",
   "dashboard GET /dashboard/api/traces/{id}/export": "works",
+  "dashboard GET /dashboard/api/traces/{id}/usage": "works",
   "dashboard GET /dashboard/api/alerts": "works",
   "dashboard GET /dashboard/api/alerts/unsent": "works",
   "dashboard POST /dashboard/api/alerts/{alert_id}/retry": "works",
@@ -126,6 +127,7 @@ export const routes: Readonly<Record<string, string>> = {
   "dashboard GET /dashboard/api/sites/{id}/funnels/{funnelId}": "works",
   "dashboard DELETE /dashboard/api/sites/{id}/funnels/{funnelId}": "works",
   "dashboard GET /dashboard/api/usage": "works",
+  "dashboard GET /dashboard/api/keep": "works",
   "dashboard PUT /dashboard/api/keep": "works",
   "dashboard PUT /dashboard/api/plan": "works",
   "dashboard GET /dashboard/api/billing": "works",

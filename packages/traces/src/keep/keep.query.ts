@@ -1,5 +1,5 @@
 import type { Queryable } from "@waymark/database";
-import type { Instrumentation } from "../otlp/kind.js";
+import type { Instrumentation } from "../statuses.js";
 
 export const keepModes = ["all", "agents"] as const;
 export type KeepMode = (typeof keepModes)[number];

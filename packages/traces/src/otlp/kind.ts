@@ -1,5 +1,5 @@
 import { jsonMembers } from "@waymark/service/fields";
-import { type AgentKind, agentKinds, type SpanKind } from "../statuses.js";
+import { type AgentKind, agentKinds, type Instrumentation, instrumentations, type SpanKind } from "../statuses.js";
 import { textOfValue } from "./any-value.js";
 import type { KeyValue } from "./request.js";
 
@@ -114,12 +114,7 @@ const scopesOf = {
     ...["mysqlclient", "sqlite3", "dbapi", "pymongo", "cassandra", "pymemcache", "elasticsearch", "jdbc", "jedis"],
     ...["lettuce", "mongo", "r2dbc", "otelsql", "npgsql", "sqlclient", "entityframeworkcore", "stackexchangeredis"],
   ],
-} as const satisfies Record<string, readonly string[]>;
-
-export type Instrumentation = keyof typeof scopesOf;
-
-/** What an account may leave out below its agents. */
-export const instrumentations = Object.keys(scopesOf) as [Instrumentation, ...Instrumentation[]];
+} as const satisfies Record<Instrumentation, readonly string[]>;
 
 const byScope: ReadonlyMap<string, Instrumentation> = new Map(
   instrumentations.flatMap((name) => scopesOf[name].map((scope): [string, Instrumentation] => [scope, name])),

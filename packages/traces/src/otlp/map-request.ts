@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import type { SpanKind } from "../statuses.js";
+import type { Instrumentation, SpanKind } from "../statuses.js";
 import { jsonOfAttributes, storableText, textOfValue } from "./any-value.js";
 import { findContent, labelsOf, type SomeLabels, titleOf, withLabelsOf } from "./content.js";
 import { agentAttributes, evaluationEvent, isGeneric, langfuseFailure, unknownService } from "./conventions.js";
-import { type Instrumentation, instrumentationOf, kindOfAttributes } from "./kind.js";
+import { instrumentationOf, kindOfAttributes } from "./kind.js";
 import {
   type Evaluation,
   evaluationName,
