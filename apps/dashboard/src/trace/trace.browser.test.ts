@@ -45,6 +45,23 @@ describeWithChromium("the trace in a browser", (executablePath) => {
     expect(await selected(page)).toBe("tool: book_reservation");
   });
 
+  it("says in its head which models it called, with tokens and cost", async () => {
+    const { page, accountId, id, spanIds } = await open(booking);
+    const insert = `INSERT INTO model_call
+        (account_id, trace_id, span_id, agent_id, started_at, model, input_tokens, output_tokens, cost, counts, settle_at)
+      VALUES ($1, $2, $3, 'a', now(), $4, $5, 100, $6, true, NULL)`;
+    await dashboard.pool.query(insert, [accountId, id, spanIds[0], "gpt-4o-2024-08-06", 12_000, 0.0312]);
+    await dashboard.pool.query(insert, [accountId, id, spanIds[4], "o4-mini", 300, null]);
+    await page.reload();
+    for (const [label, value] of [
+      ["Models", "gpt-4o-2024-08-06 and 1 more"],
+      ["Tokens", "12.5k"],
+      ["Cost", "$0.0312"],
+    ] as const)
+      await page.locator(".trace-facts div", { hasText: label }).getByText(value).waitFor();
+    expect(await browser.findings(page)).toEqual([]);
+  });
+
   it("is used by keyboard alone", async () => {
     const { page } = await open(booking);
     const tree = page.getByRole("tree", { name: "Spans" });

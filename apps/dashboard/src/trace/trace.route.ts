@@ -8,20 +8,36 @@ import {
   contentNames,
   createTraceReader,
   fieldOf,
+  findTraceName,
   largeAnswerLimits,
   readContent,
   readOutline,
   readSpan,
+  readTraceUsage,
 } from "@waymark/traces";
 import type { Request } from "express";
 import { z } from "zod";
 import type { AppDeps } from "../app-deps.js";
 import { idOf } from "../path-id.js";
-import { viewerOf } from "../session/viewer.js";
+import { type AnswerOf, viewerOf, viewerRoute } from "../session/viewer.js";
 import { shareStatements } from "../traces/share-statements.js";
 
 export function traceRoutes(deps: AppDeps) {
-  return [getOutlineRoute(deps), getSpanRoute(deps), getContentRoute(deps), exportTraceRoute(deps)];
+  const [outline, span, content] = [getOutlineRoute(deps), getSpanRoute(deps), getContentRoute(deps)];
+  return [outline, getUsageRoute(deps), span, content, exportTraceRoute(deps)] as const;
+}
+
+export type TraceUsage = AnswerOf<typeof traceRoutes, "get /traces/:id/usage">;
+
+/** Tokens, cost and models of a trace: those of the trace API. */
+function getUsageRoute({ pool }: AppDeps) {
+  return viewerRoute("get", "/traces/:id/usage", {
+    async handle({ viewer: { accountId }, params }) {
+      const traceId = idOf(params["id"], "trace_not_found");
+      if ((await findTraceName(pool, accountId, traceId)) === undefined) throw new AppError("trace_not_found");
+      return readTraceUsage(pool, accountId, traceId);
+    },
+  });
 }
 
 const maxIds = 100;

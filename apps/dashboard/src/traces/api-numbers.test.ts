@@ -187,6 +187,10 @@ describe("the numbers of the trace API", () => {
           ),
         );
         expect((await viewer.get(`/traces/${id}/export`).expect(200)).body).toEqual(answer);
+        const { usage } = (await client.get(`/api/v1/traces/${id}?include=usage`).expect(200)).body;
+        expect((await viewer.get(`/traces/${id}/usage`).expect(200)).body).toEqual(usage);
+        const other = await dashboard.signIn(await dashboard.makeAccount());
+        await other.get(`/traces/${id}/usage`).expect(404);
       }),
       randomRuns(5),
     );

@@ -1,6 +1,7 @@
 import { plans } from "@waymark/plan";
 import { useLocation, useRoute } from "preact-iso";
-import { useMe } from "../data/query.js";
+import type { TraceUsage } from "../../src/trace/trace.route.js";
+import { useMe, useQuery } from "../data/query.js";
 import { ErrorNote, Figure, Page, Skeleton, StatusDot } from "../ui/page.js";
 import "./trace.css";
 import type { OutlineTrace } from "@waymark/traces";
@@ -16,6 +17,7 @@ import { TextField } from "../ui/form.js";
 import { formatCount, formatDuration, formatShare } from "../ui/format.js";
 import { type LabelName, labelFilters } from "../ui/labels.js";
 import { Menu, MenuItem } from "../ui/menu.js";
+import { Cost, Tokens } from "../ui/usage.js";
 import { useKeys } from "../ui/use-keys.js";
 import { useNarrow } from "../ui/use-size.js";
 import { neighbourOf } from "./address.js";
@@ -174,6 +176,10 @@ function TraceViewer({ outline }: { outline: Outline & { trace: OutlineTrace } }
   );
 }
 
+const runningPollMs = 5_000;
+/** Models on hover. */
+const maxTitled = 20;
+
 const TraceFigures = memo(({ trace, tree, extent }: { trace: OutlineTrace; tree: Tree; extent: Stretch }) => {
   const counted = tree.nodes.reduce((sum, { span }) => sum + Number(span.isFailed), 0);
   const spans = Math.max(trace.spans ?? 0, tree.nodes.length);
@@ -185,6 +191,7 @@ const TraceFigures = memo(({ trace, tree, extent }: { trace: OutlineTrace; tree:
       <dl class="row trace-facts">
         <Figure label="Started" value={<Moment iso={trace.started_at} />} />
         <Figure label="Duration" value={duration ?? (trace.status === "running" ? "running" : "not given")} />
+        <UsageFigures trace={trace} />
         <Figure label="Spans" value={formatCount(spans)} />
         <Figure label="Errors" value={formatCount(errors)} {...(errors > 0 ? { tone: "error" as const } : {})} />
       </dl>
@@ -193,6 +200,32 @@ const TraceFigures = memo(({ trace, tree, extent }: { trace: OutlineTrace; tree:
     </div>
   );
 });
+
+/** Model, tokens and cost; a running trace asks again. */
+function UsageFigures({ trace: { id, status } }: { trace: OutlineTrace }) {
+  const pollMs = status === "running" ? runningPollMs : undefined;
+  const { data: usage } = useQuery<TraceUsage>(`/traces/${id}/usage`, { pollMs });
+  if (!usage) return null;
+  const models = [...new Set(usage.models.flatMap(({ model }) => model ?? []))];
+  const [first, ...others] = models;
+  return (
+    <>
+      {first !== undefined && (
+        <Figure
+          label={others.length > 0 ? "Models" : "Model"}
+          value={
+            <span class="trace-model cut" title={models.slice(0, maxTitled).join(", ")}>
+              <bdi>{first}</bdi>
+              {others.length > 0 && ` and ${formatCount(others.length)} more`}
+            </span>
+          }
+        />
+      )}
+      {usage.input_tokens + usage.output_tokens > 0 && <Figure label="Tokens" value={<Tokens of={usage} />} />}
+      {usage.cost_usd !== null && <Figure label="Cost" value={<Cost usd={usage.cost_usd} />} />}
+    </>
+  );
+}
 
 /** The trace's labels, each a link to what has it too. */
 function LabelLinks({ of: { session_id: session, user_id: user, environment, release, tags } }: { of: OutlineTrace }) {
