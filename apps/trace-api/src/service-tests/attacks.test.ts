@@ -18,8 +18,8 @@ describe("a watcher is served beside", () => {
   let [port, grpcPort, pid, accounts] = [0, 0, 0, 0];
   let watcher = "";
   let sockets: Socket[] = [];
-  const makeAccount = async () => {
-    const { id } = await createAccount(services.prisma, { email: `account-${++accounts}@example.com`, plan: "free" });
+  const makeAccount = async (plan: "free" | "pro" = "free") => {
+    const { id } = await createAccount(services.prisma, { email: `account-${++accounts}@example.com`, plan });
     return { id, key: (await issueKey(services.pool, { accountId: id, service: "trace", name: "test" })).key };
   };
   beforeAll(async () => {
@@ -147,7 +147,7 @@ describe("a watcher is served beside", () => {
 
   const stalled = amount(4, 12);
   it(`19 stalled streams of each of ${stalled} accounts, whose 20th gets each event once, in little memory`, async () => {
-    const attackers = await Promise.all(Array.from({ length: stalled }, makeAccount));
+    const attackers = await Promise.all(Array.from({ length: stalled }, () => makeAccount()));
     const before = memoryMebibytes();
     let highest = 0;
     const clock = setInterval(() => (highest = Math.max(highest, memoryMebibytes())), 50);
@@ -168,4 +168,91 @@ describe("a watcher is served beside", () => {
     expect([told.length, new Set(told).size]).toEqual([6_000, 6_000]);
     expect(highest - before).toBeLessThan(200);
   });
+
+  const spanCount = amount(4_000, 20_000);
+  it(`${spanCount} spans with remote parents, each of a trace of its own, an agent of its own and long words of a user`, async () => {
+    const { id, key } = await makeAccount("pro");
+    const text = (name: string, stringValue: string) => ({ key: name, value: { stringValue } });
+    const asked = JSON.stringify([
+      ...Array(20).fill({ role: "tool", content: "x".repeat(50) }),
+      { role: "user", content: "Hi" },
+    ]);
+    const spanOf = (n: number) => ({
+      traceId: (n + 1).toString(16).padStart(32, "0"),
+      spanId: "0000000000000001",
+      parentSpanId: "0000000000000002",
+      flags: 0x301,
+      name: "POST /api/chat",
+      startTimeUnixNano: "1780315200000000000",
+      endTimeUnixNano: "1780315201000000000",
+      attributes: [
+        ...[text("gen_ai.operation.name", "invoke_agent"), text("gen_ai.agent.name", `agent ${n}`)],
+        text("gen_ai.input.messages", asked),
+      ],
+    });
+    const statuses = await beside(async () => {
+      const answers: number[] = [];
+      for (let n = 0; n < spanCount; n += 4_000) {
+        const sent = [0, 1_000, 2_000, 3_000].map(async (from) => {
+          const spans = Array.from({ length: 1_000 }, (_, at) => spanOf(n + from + at));
+          const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
+          const body = JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] });
+          return (await fetch(`${origin()}/v1/traces`, { method: "POST", headers, body })).status;
+        });
+        answers.push(...(await Promise.all(sent)));
+      }
+      return answers;
+    });
+    expect(statuses.filter((status) => status !== 200 && status !== 429)).toEqual([]);
+    const { rows } = await services.pool.query(
+      "SELECT count(*)::int AS traces, count(DISTINCT agent_id)::int AS agents, min(name) AS name FROM trace WHERE account_id = $1",
+      [id],
+    );
+    const stored = 1_000 * statuses.filter((status) => status === 200).length;
+    const [{ traces, agents, name }] = rows;
+    // A request that is refused in the middle has stored its first traces.
+    expect([traces >= stored, agents, name]).toEqual([true, traces, "Hi"]);
+  }, 120_000);
+
+  const traceCount = amount(20_000, 100_000);
+  it(`sums and lists by labels over ${traceCount} traces with twice as many model calls`, async () => {
+    const { id, key } = await makeAccount("pro");
+    await services.pool.query(
+      `WITH made AS (
+         INSERT INTO trace (account_id, id, agent_id, name, status, started_at, ended_at, session_id, user_id, environment, tags)
+         SELECT $1, gen_random_uuid(), 'agent', 'n', 'success', now() - n * interval '20 s', now() - n * interval '19 s',
+           's' || n / 4, 'u' || n % 500, 'e' || n % 2, ARRAY['t' || n % 50]
+         FROM generate_series(1, $2::int) n RETURNING id, started_at
+       ), called AS (
+         INSERT INTO model_call (account_id, trace_id, span_id, agent_id, started_at, model, input_tokens, output_tokens, counts, settle_at)
+         SELECT $1, id, gen_random_uuid(), 'agent', started_at, 'm', 10, 1, true, NULL FROM made, generate_series(1, 2) RETURNING started_at
+       ), agent AS (INSERT INTO agent (account_id, id) VALUES ($1, 'agent'))
+       INSERT INTO model_day (account_id, day, agent_id, provider, model, calls, priced_calls, input_tokens, output_tokens,
+         cached_input_tokens, cache_write_tokens, reasoning_tokens, cost)
+       SELECT $1, started_at::date, 'agent', '', 'm', count(*), 0, 10 * count(*), count(*), 0, 0, 0, 0 FROM called GROUP BY 2`,
+      [id, traceCount],
+    );
+    const dimensions = ["session", "user", "environment", "release", "tag", "agent", "model"];
+    const lists = [
+      "/traces?environment=e1&user_id=u7",
+      "/failures?environment=e1",
+      "/agents?include=figures&environment=e1",
+    ];
+    const paths = [
+      ...["/sessions?limit=100", "/users?limit=100", "/agents/agent/series?environment=e1", "/usage/models?tag=t3"],
+      ...dimensions.map((dimension) => `/usage/by?dimension=${dimension}`),
+      ...lists,
+    ];
+    const headers = { Authorization: `Bearer ${key}`, Connection: "close" };
+    const answers = await beside(() =>
+      Promise.all(
+        [...paths, ...paths].map(async (path) => {
+          const answer = await fetch(`${origin()}/api/v1${path}`, { headers });
+          await answer.arrayBuffer();
+          return answer.status;
+        }),
+      ),
+    );
+    expect(answers.filter((status) => status !== 200)).toEqual([]);
+  }, 120_000);
 });
