@@ -50,7 +50,7 @@ export { getUsage, presentUsage, readUsedTraces } from "./get-usage.query.js";
 export { dropNoise } from "./keep/drop-noise.query.js";
 export { type KeepMode, type Kept, keepModes, setKeep } from "./keep/keep.query.js";
 export { droppedNameSchema, listDropped, maxListedNames } from "./keep/list-dropped.query.js";
-export { type Noise, readNoise } from "./keep/read-noise.query.js";
+export { readNoise } from "./keep/read-noise.query.js";
 export { addListParts, listPartsSchema } from "./labels/list-parts.query.js";
 export {
   listSessions,

@@ -2,7 +2,7 @@ import type pg from "pg";
 import { agentKinds } from "../statuses.js";
 
 /** Traces of an answer, the latest ones. */
-export const maxJudgedTraces = 2_000;
+const maxJudgedTraces = 2_000;
 /** Of a trace: one with more counts as an agent's. */
 const maxJudgedSpans = 200;
 /** A fifth: what a page tells. */
@@ -30,7 +30,7 @@ const readNoiseSql = `
     WHERE account_id = $1 AND started_at >= $2 ORDER BY started_at DESC, id DESC LIMIT $3
   ) t`;
 
-export interface Noise {
+interface Noise {
   /** The traces that were looked at. */
   traces: number;
   /** Those without an agent. */
