@@ -12,7 +12,7 @@ import {
   publicRoutes,
 } from "@waymark/service/http";
 import { mcpRoute } from "@waymark/service/mcp";
-import { createFailureClearer, createTraceReader, largeAnswerLimits } from "@waymark/traces";
+import { createFailureClearer, createTracePageReader, createTraceReader, largeAnswerLimits } from "@waymark/traces";
 import type { Express } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
@@ -90,7 +90,8 @@ export function createApp(deps: AppDeps): Express {
   const clearFailure = createFailureClearer({ ...deps, createGroupCommit });
   const largeAnswers = createShares(largeAnswerLimits, refusals);
   const traceReader = createTraceReader({ pool: deps.pool, createGroupCommit, largeAnswers });
-  const guarding = { refusals, traceReader, guardIdempotency, capacity, knownAgents };
+  const readTracePage = createTracePageReader({ pool: deps.pool, createGroupCommit });
+  const guarding = { refusals, traceReader, readTracePage, guardIdempotency, capacity, knownAgents };
   const routeDeps = { ...deps, ...guarding, createGroupCommit, clearFailure, countAccepted, priceUsage };
   const admission = admit({ ...deps, ratePerSecond: deps.rateLimitPerSecond, refusals });
   const guards = [authenticate("trace", deps.keys), admission];

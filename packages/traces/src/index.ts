@@ -141,7 +141,7 @@ export {
   scoreSummarySchema,
   traceScoreSchema,
 } from "./scores/read-scores.query.js";
-export { createTracePageReader } from "./search-traces.query.js";
+export { createTracePageReader, type TracePageReader } from "./search-traces.query.js";
 export {
   attributesTooLarge,
   type ContentName,

@@ -30,11 +30,13 @@ interface SearchOptions {
   newest?: number;
 }
 
+export type TracePageReader = (query: TracesToFind) => Promise<TracePage>;
+
 /** Makes a reader of pages. A list may take half a second, a search as well: these leave connections to everybody else. */
-export function createTracePageReader(deps: Batching) {
+export function createTracePageReader(deps: Batching): TracePageReader {
   const list = oneByOne(deps, "list-traces", listTraces, { ...fewWaiting, maxInFlight: 3, maxInFlightPerOwner: 2 });
   const search = oneByOne(deps, "search-traces", searchTraces, { maxWaitingRows: 80 });
-  return (query: TracesToFind): Promise<TracePage> => (query.search ? search(query) : list(query));
+  return (query) => (query.search ? search(query) : list(query));
 }
 
 /**

@@ -4,7 +4,6 @@ import { AppError } from "@waymark/errors";
 import { maxCharsParameter, type ToolRead, toolRead } from "@waymark/service/mcp";
 import {
   type Batching,
-  createTracePageReader,
   fewWaiting,
   newestCursor,
   oneByOne,
@@ -12,6 +11,7 @@ import {
   readSteps,
   type StepTexts,
   summarizeTrace,
+  type TracePageReader,
   type TraceSummary,
   type TracesToFind,
   textLabels,
@@ -42,8 +42,7 @@ interface Reading {
 }
 
 /** Why a trace failed, beside the agent's last success. */
-export function explainFailureRead(deps: Batching): ToolRead {
-  const readPage = createTracePageReader(deps);
+export function explainFailureRead(deps: Batching & { readTracePage: TracePageReader }): ToolRead {
   const explain = oneByOne(deps, "tool-explain-failure", explainFailure, fewWaiting);
 
   async function findSuccess(accountId: string, failed: TraceSummary["trace"]): Promise<string | undefined> {
@@ -54,7 +53,7 @@ export function explainFailureRead(deps: Batching): ToolRead {
       limit: 20,
     };
     for (const after of [{ startedAt: failed.started_at, id: failed.id }, newestCursor]) {
-      const { traces } = await readPage({ ...asked, after });
+      const { traces } = await deps.readTracePage({ ...asked, after });
       const found = traces.find(({ name }) => name === failed.name) ?? traces[0];
       if (found) return found.id;
     }

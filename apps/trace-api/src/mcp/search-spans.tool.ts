@@ -5,7 +5,6 @@ import { textField } from "@waymark/service/fields";
 import { maxCharsParameter, type ToolRead, toolRead } from "@waymark/service/mcp";
 import {
   type Batching,
-  createTracePageReader,
   type FoundSpan,
   fewWaiting,
   oneByOne,
@@ -13,6 +12,7 @@ import {
   searchSpans,
   spanStatuses,
   stepSchema,
+  type TracePageReader,
   traceQuerySchema,
   tracesToFind,
 } from "@waymark/traces";
@@ -59,8 +59,7 @@ interface Position {
 }
 
 /** Steps of one trace, or of the newest ones. */
-export function searchSpansRead(deps: Batching): ToolRead {
-  const readPage = createTracePageReader(deps);
+export function searchSpansRead(deps: Batching & { readTracePage: TracePageReader }): ToolRead {
   const search = oneByOne(deps, "tool-search-spans", searchTrace, fewWaiting);
 
   async function find(accountId: string, asked: Query, traceId: string | undefined) {
@@ -89,7 +88,7 @@ export function searchSpansRead(deps: Batching): ToolRead {
     }
     for (let list = from.list; ; ) {
       const { q, agent_id, from: since, to } = asked;
-      const page = await readPage({
+      const page = await deps.readTracePage({
         ...tracesToFind(accountId, { ...emptyQuery, agent_id, from: since, to, cursor: listCursor(list) }),
         search: q,
       });

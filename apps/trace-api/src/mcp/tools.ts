@@ -1,6 +1,6 @@
 import type { Route } from "@waymark/service/http";
 import type { McpTool } from "@waymark/service/mcp";
-import type { Batching } from "@waymark/traces";
+import type { Batching, TracePageReader } from "@waymark/traces";
 import { explainFailureRead } from "./explain-failure.tool.js";
 import { getTraceRead } from "./get-trace.tool.js";
 import { searchSpansRead } from "./search-spans.tool.js";
@@ -23,7 +23,7 @@ export const traceServer = {
 };
 
 /** The tools of the trace API. */
-export function traceTools(routes: ToolRoutes, deps: Batching): McpTool[] {
+export function traceTools(routes: ToolRoutes, deps: Batching & { readTracePage: TracePageReader }): McpTool[] {
   return [
     {
       name: "list_traces",

@@ -3,19 +3,18 @@ import { route } from "@waymark/service/http";
 import {
   addListParts,
   type Batching,
-  createTracePageReader,
   fewWaiting,
   maxExamineMs,
   oneByOne,
   presentTracePage,
+  type TracePageReader,
   traceQuerySchema,
   tracesToFind,
 } from "@waymark/traces";
 import { exampleTrace, tracePageSchema } from "./trace-answer.schema.js";
 
 /** `GET /traces`: an account's traces, newest first, by page. */
-export function listTracesRoute(deps: Batching) {
-  const readPage = createTracePageReader(deps);
+export function listTracesRoute(deps: Batching & { readTracePage: TracePageReader }) {
   const addParts = oneByOne(deps, "list-parts", addListParts, fewWaiting);
   return route({
     method: "get",
@@ -34,7 +33,7 @@ export function listTracesRoute(deps: Batching) {
     },
     async handle({ query, response }) {
       const { accountId } = principalOf(response);
-      const page = presentTracePage(await readPage(tracesToFind(accountId, query)));
+      const page = presentTracePage(await deps.readTracePage(tracesToFind(accountId, query)));
       if (!query.include) return { status: 200, body: page };
       const traces = await addParts({ accountId, traces: page.traces, parts: query.include });
       return { status: 200, body: { ...page, traces } };
