@@ -197,8 +197,8 @@ describe("tools that find causes", () => {
           const { length, value } = await call(account, name, args);
           expect([name, value.error, length <= args.max_chars]).toEqual([name, undefined, true]);
         });
-        // This process reads the answers, too.
-        if (isMeasured) expect([name, heldMs < 40, Math.round(heldMs)]).toEqual([name, true, expect.any(Number)]);
+        // Some milliseconds here, and seconds if a call went over all texts at once; a busy machine and this process's own reading add to it.
+        if (isMeasured) expect([name, heldMs < 400, Math.round(heldMs)]).toEqual([name, true, expect.any(Number)]);
       }
     }
   }, 120_000);

@@ -302,7 +302,7 @@ describe("@opentelemetry/exporter-trace-otlp-grpc", () => {
 describe("@traceloop/node-server-sdk", () => {
   const agent = (changes: Partial<Step>) => step("weather-agent.agent", changes);
   const workflow = (name: string, changes: Partial<Step>) =>
-    expectedTrace("weather-service", step(`${name}.workflow`, changes));
+    expectedTrace("weather-agent", step(`${name}.workflow`, changes));
   const asked = (city: string) => ({ args: [ask(city)], kwargs: {} });
   const calls = (city: string) =>
     step("chat gpt-4o-mini", {
@@ -373,9 +373,9 @@ describe("@traceloop/node-server-sdk", () => {
     const traces = await Promise.all(found.map(({ id }) => readTrace(account, id)));
     expect(traces.map(({ name, status }) => ({ name, status }))).toEqual([
       { name: "weather in Paris.workflow", status: "success" },
-      { name: "chat gpt-4o-mini", status: "running" },
+      { name: "What is the weather in Atlantis?", status: "running" },
     ]);
-    expect(traces[1]).toMatchObject({ agent_id: "weather-service", ended_at: null });
+    expect(traces[1]).toMatchObject({ agent_id: "weather-agent", ended_at: null });
     expect(traces[1]?.spans).toEqual([
       expect.objectContaining({ input: [parts.user("Atlantis")], parent_span_id: expect.any(String) }),
     ]);
