@@ -127,16 +127,19 @@ describe("the trace service as a process", () => {
       "INSERT INTO idempotency_key (account_id, key, request_hash, ids) SELECT $1, key, sha256(''), '{}' FROM unnest($2::text[]) AS k (key)",
       [account.id, requests.map(({ table }) => table)],
     );
-    const lost = requests.map(({ path, body, table }) =>
-      untilLost(() => send(first, account, "POST", path, body, { "Idempotency-Key": table })),
+    const lost = untilLost(() =>
+      requests.map(({ path, body, table }) => send(first, account, "POST", path, body, { "Idempotency-Key": table })),
     );
-    await until("both statements wait", `wait_event_type = 'Lock' AND ${hasJustBegun}`, 2);
-    process.kill(first.pid, "SIGSTOP");
-    await holder.query("ROLLBACK");
-    holder.release();
+    try {
+      await until("both statements wait", `wait_event_type = 'Lock' AND ${hasJustBegun}`, 2);
+      process.kill(first.pid, "SIGSTOP");
+    } finally {
+      await holder.query("ROLLBACK");
+      holder.release();
+    }
     await until("both are committed", "state = 'active'", 0);
     expect(await first.end("SIGKILL")).toBe("SIGKILL");
-    expect(await Promise.all(lost)).toEqual([undefined, undefined]);
+    expect(await lost).toEqual([undefined, undefined]);
 
     const second = await start();
     for (const { path, body, table } of requests) {
@@ -200,11 +203,11 @@ describe("the trace service as a process", () => {
   });
 });
 
-/** Repeats a request while the service refuses it: it waits for a lock no longer than a second. */
-async function untilLost(request: () => ReturnType<typeof send>): ReturnType<typeof send> {
+/** Repeats requests side by side while the service refuses them: each waits for a lock no longer than a second. */
+async function untilLost(request: () => ReturnType<typeof send>[]): Promise<Awaited<ReturnType<typeof send>>[]> {
   for (;;) {
-    const answer = await request();
-    if (!answer || answer.status < 400) return answer;
+    const answers = await Promise.all(request());
+    if (answers.some((answer) => !answer || answer.status < 400)) return answers;
   }
 }
 
