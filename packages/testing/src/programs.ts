@@ -42,8 +42,10 @@ export const chromiumFlags = [
 /** Without the rest of a browser around them, pages take a third less processor time. */
 const headless = "chromium-headless-shell";
 
-export const describeWithChromium = (name: string, suite: (executablePath: string) => void) =>
-  describeWithProgram(findProgram(headless) ? headless : "chromium", name, suite);
+/** @param needsAll whether the suite needs what the shell lacks, such as the cache of earlier pages */
+export function describeWithChromium(name: string, suite: (executablePath: string) => void, needsAll = false): void {
+  describeWithProgram(findProgram(headless) && !needsAll ? headless : "chromium", name, suite);
+}
 
 /** Runs a suite with the URL of Redis. Without Redis, jest reports it as skipped, by name. */
 export function describeWithRedis(name: string, suite: (redisUrl: string) => void): void {
