@@ -84,7 +84,7 @@ describe("the services' roles", () => {
 
   it("are refused what other services do", async () => {
     await expect(as("collector", "SELECT FROM trace")).rejects.toThrow("permission denied for table trace");
-    await expect(as("collector", "SELECT FROM api_key")).rejects.toThrow("permission denied");
+    await expect(as("collector", "UPDATE api_key SET revoked_at = NULL")).rejects.toThrow("permission denied");
     await expect(as("analytics_api", "DELETE FROM event")).rejects.toThrow("permission denied for table event");
     await expect(as("analytics_api", "UPDATE api_key SET revoked_at = NULL")).rejects.toThrow("permission denied");
     await expect(as("analytics_api", "SELECT email FROM account")).rejects.toThrow("permission denied");
