@@ -42,6 +42,7 @@ describeWithChromium("conversations and users in a browser", (executablePath) =>
     await page.getByRole("link", { name: "chat/7 会話" }).press("Enter");
     await page.getByRole("heading", { level: 1, name: "chat/7 会話" }).waitFor();
     const turns = page.getByRole("list", { name: "Traces" }).getByRole("listitem");
+    await turns.first().waitFor();
     const words = (await turns.allTextContents()).join(" ");
     expect(words).toMatch(/first.*Refund\?.*Of which order\?.*second.*Error.*7.*gone/s);
     await page.getByRole("link", { name: "second" }).press("Enter");
