@@ -82,7 +82,7 @@ const uuidPattern = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$";
 
 /**
  * The failing span that a failure mail names, or without one the latest span that has not ended, else the latest; then its parents
- * up to the root. Ranges of `span_pkey`, and a probe of it for each parent.
+ * up to the root. Ranges of `span_pkey`, and a probe of it for each parent: a join would read the range for each.
  */
 const pathSql = `
   WITH RECURSIVE wanted AS (SELECT $1::uuid AS account_id, $2::uuid AS trace_id), ${failingSpanSql("wanted")},
@@ -94,9 +94,11 @@ const pathSql = `
   ), path AS (
     SELECT s.id, s.parent_span_id, 0 AS up FROM span s, cause WHERE s.account_id = $1 AND s.trace_id = $2 AND s.id = cause.id
     UNION ALL
-    SELECT s.id, s.parent_span_id, path.up + 1 FROM path JOIN span s ON s.account_id = $1 AND s.trace_id = $2
-      AND s.id = CASE WHEN path.parent_span_id ~* '${uuidPattern}' THEN path.parent_span_id::uuid END
-    WHERE path.up < ${maxPath}
+    SELECT s.id, s.parent_span_id, path.up + 1 FROM path JOIN LATERAL (
+      SELECT id, parent_span_id FROM span WHERE account_id = $1 AND trace_id = $2
+        AND id = CASE WHEN path.parent_span_id ~* '${uuidPattern}' THEN path.parent_span_id::uuid END
+      OFFSET 0
+    ) s ON true WHERE path.up < ${maxPath}
   ), told AS (SELECT id, up, up < ${maxTold} OR up = (SELECT max(up) FROM path) AS has_texts FROM path)
   SELECT told.up, step.*, texts.* FROM told
   JOIN LATERAL (SELECT ${stepColumns} FROM span s WHERE s.account_id = $1 AND s.trace_id = $2 AND s.id = told.id OFFSET 0) step ON true
