@@ -213,7 +213,10 @@ async function longestHold(work: () => Promise<void>): Promise<number> {
     if (!isOver) setImmediate(watch);
   };
   setImmediate(watch);
-  await work();
-  isOver = true;
+  try {
+    await work();
+  } finally {
+    isOver = true;
+  }
   return longest;
 }
