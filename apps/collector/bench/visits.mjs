@@ -56,7 +56,15 @@ function createDays({ random, domain }) {
     const [os, device] = system();
     const ip = `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`;
     const browser = browsers.get(os)();
-    return { ip, user_agent: `Mozilla/5.0 (${os}) ${browser}/140.0`, country: country(), browser, os, device, lastMs: 0 };
+    return {
+      ip,
+      user_agent: `Mozilla/5.0 (${os}) ${browser}/140.0`,
+      country: country(),
+      browser,
+      os,
+      device,
+      lastMs: 0,
+    };
   }
 
   /** A visit from a moment on; the first view names its source. */
