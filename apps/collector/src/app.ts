@@ -81,7 +81,6 @@ interface AppDeps {
   checks: ReadinessChecks;
   log: Logger;
   registry: Registry;
-  /** The other processes of this instance. */
   siblings?: Siblings | undefined;
 }
 

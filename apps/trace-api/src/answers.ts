@@ -37,7 +37,6 @@ answer and stores nothing twice.
 /** A route of this API, with what its key must be for. */
 export type ScopedRoute = Route & { readonly scope: KeyScope };
 
-/** The description of the trace service for `/openapi.json` and `/docs`. */
 export function describeTraceApi(routes: readonly ScopedRoute[]): ApiDescription<ScopedRoute> {
   return {
     title: "Waymark trace API",

@@ -68,7 +68,6 @@ export interface AppDeps {
   bodyLimitBytes: number;
   /** Requests of one key a second on this instance; 0 for no limit. */
   rateLimitPerSecond: number;
-  /** The other processes of this instance. */
   siblings?: Siblings | undefined;
   /** Makes rising ids, UUIDv7. */
   uuid(): string;

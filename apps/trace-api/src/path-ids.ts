@@ -4,7 +4,6 @@ import { textProblem } from "@waymark/service/fields";
 import { findOtelTrace } from "@waymark/traces";
 import type pg from "pg";
 
-/** The path parameter of every route below a trace. */
 export const traceIdParameter = { trace_id: "The id of the trace" } as const;
 
 /**
@@ -35,7 +34,6 @@ export async function findTraceId(
   return found;
 }
 
-/** The path parameter of a route below a conversation. */
 export const sessionIdParameter = { session_id: "The id of the conversation, percent-encoded" } as const;
 
 /** @throws AppError 404 for a text that no conversation can have as its id */
@@ -45,7 +43,6 @@ export function sessionIdOf(params: Readonly<Record<string, string>>): string {
   return sessionId;
 }
 
-/** The path parameter of every route below an agent. */
 export const agentIdParameter = { agent_id: "The id of the agent, percent-encoded" } as const;
 
 /** @throws AppError 404 for a text that no agent can have as its id */

@@ -21,7 +21,6 @@ interface AlertRow {
 
 export type ListedAlert = TextTimes<AlertRow>;
 
-/** An alert is in one state. */
 const states: Readonly<Record<AlertState, string>> = {
   pending: "sent_at IS NULL AND failed_at IS NULL AND held_until IS NULL",
   held: "sent_at IS NULL AND failed_at IS NULL AND held_until IS NOT NULL",
@@ -128,7 +127,6 @@ interface PageRow {
 
 const greatestUuid = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** Reads a page of alerts in one state, or in any. */
 export async function readAlertPage(pool: pg.Pool, { accountId, state, before = greatestUuid, limit }: AlertsToRead) {
   const text = readPageSql(state === undefined ? "true" : states[state]);
   const statement = { name: `read-alert-page ${state ?? ""}`, text, values: [accountId, before, limit + 1] };

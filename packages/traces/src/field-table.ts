@@ -31,7 +31,6 @@ export interface Field {
 
 type Member = "body" | "change" | "answer";
 
-/** The names of the fields with a value of a member. */
 export type NamesWith<Fields, Key extends string, Value> = {
   [Name in keyof Fields]: Fields[Name] extends Readonly<Record<Key, Value>> ? Name : never;
 }[keyof Fields];
@@ -42,7 +41,6 @@ type MembersOf<Fields, Key extends Member> = {
     : never;
 };
 
-/** A member of each field that has it. */
 export function membersOf<Fields extends Readonly<Record<string, Field>>, Key extends Member>(
   fields: Fields,
   key: Key,
@@ -60,7 +58,6 @@ export function namesWhere<Fields extends Readonly<Record<string, Field>>, Name 
   return entries.flatMap(([name, field]) => (condition(field, name) ? [name] : []));
 }
 
-/** A value of a body. */
 type FieldValue = JsonText | readonly string[] | string | null | undefined;
 
 export function textOf(value: FieldValue): string | null | undefined {

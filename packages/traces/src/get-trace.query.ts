@@ -162,7 +162,6 @@ interface FoundTrace {
   version: string | null;
 }
 
-/** Reads whether an account has a trace, and its version. */
 type ReadVersion = (trace: TraceOfAccount) => Promise<FoundTrace | undefined>;
 
 function createVersionReader(pool: pg.Pool, createGroupCommit: CreateGroupCommit): ReadVersion {

@@ -30,7 +30,6 @@ export async function getUsage(
 /** Reads the account's trace count of a month. One probe of `trace_usage_pkey`. */
 const readUsedTracesSql = "SELECT traces FROM trace_usage WHERE account_id = $1 AND month = $2";
 
-/** Reads how many traces an account created in a month. */
 export async function readUsedTraces(
   db: pg.Pool | pg.PoolClient,
   { accountId, month }: { accountId: string; month: string },

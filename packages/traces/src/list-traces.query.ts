@@ -67,7 +67,6 @@ export const listedColumns = `t.id, ${listedNames.map((name) => `${listedSql(nam
 
 const listedMembers = ["id", ...listedNames, "duration_ms"] as const;
 
-/** A list's entry; the row may have further columns. */
 export function presentListedTrace(row: ListedTrace): ListedTrace {
   return Object.fromEntries(listedMembers.map((name) => [name, row[name]])) as unknown as ListedTrace;
 }
@@ -142,9 +141,7 @@ const hasFewRunningSql = `
 export interface Reading {
   maxMs?: number;
   scanMs?: number;
-  /** Reads from {@link runningSource}. */
   isFromRunning?: boolean;
-  /** Reads from these places alone. */
   places?: TracePlaces | undefined;
 }
 

@@ -79,7 +79,6 @@ const filterParameters = {
   ),
 };
 
-/** The filters of a list, without a position in it. */
 export const traceFilterSchema = z.object(filterParameters).superRefine(checkRange);
 
 export const traceQuerySchema = z

@@ -144,12 +144,10 @@ async function readTraces(pool: pg.Pool, name: string, text: string, read: Agent
   return (await pool.query<AgentTrace>({ name, text, values })).rows;
 }
 
-/** An agent's ended traces, longest first. */
 export function readSlowest(pool: pg.Pool, read: AgentTracesToRead): Promise<AgentTrace[]> {
   return readTraces(pool, "read-agent-slowest", readSlowestSql, read);
 }
 
-/** An agent's failed traces, latest first. */
 export function readFailures(pool: pg.Pool, read: AgentTracesToRead): Promise<AgentTrace[]> {
   return readTraces(pool, "read-agent-failures", readFailuresSql, read);
 }

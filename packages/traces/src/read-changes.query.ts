@@ -74,7 +74,6 @@ export async function readChanges(pool: pg.Pool, query: ChangesToRead): Promise<
   };
 }
 
-/** The milliseconds of a UUIDv7. */
 function millisOf(id: string): number {
   return Number.parseInt(id.slice(0, 13).replace("-", ""), 16);
 }

@@ -8,7 +8,6 @@ import { spanKinds, spanStatuses } from "./statuses.js";
 interface SpanField extends Field {
   /** Of a field beyond the trace contract ("Span"): answers have it where `include` names it. What that adds. */
   readonly adds?: string;
-  /** From OpenTelemetry. */
   otlp(span: MappedSpan, traceId: string): Uint8Array | string | null;
 }
 
@@ -114,7 +113,6 @@ export type SpanFieldName = keyof Fields;
 export type ContentName = NamesWith<Fields, "size", "content">;
 type ChangedName = NamesWith<Fields, "change", z.ZodType>;
 
-/** The fields beyond the contract. */
 export type SpanPart = NamesWith<Fields, "adds", string>;
 
 /** A field without its own types. */
@@ -140,7 +138,6 @@ export const optionalNames: ReadonlySet<SpanFieldName> = new Set(namesOf(({ body
 export const changedNames = namesOf<ChangedName>(({ change }) => change !== undefined);
 
 const partNames = namesOf<SpanPart>(({ adds }) => adds !== undefined);
-/** The fields beyond the contract, by name. */
 export const spanParts = Object.fromEntries(partNames.map((name) => [name, { adds: spanFields[name].adds }])) as {
   readonly [Name in SpanPart]: { readonly adds: string };
 };
@@ -173,7 +170,6 @@ export function spanColumns<Row>(
   return Object.fromEntries(names.map((name) => [name, { type: fieldOf(name).type, of: reader(name) }]));
 }
 
-/** The fields of an answer but `attributes`, in its order. */
 export function answeredNames(parts: readonly SpanPart[]): SpanFieldName[] {
   return namesOf((_, name) => name !== "attributes" && isIn(name, parts));
 }

@@ -56,11 +56,9 @@ const labelFields = {
 } as const satisfies Record<string, Field>;
 
 export type LabelName = keyof typeof labelFields;
-/** The labels with one value. */
 export const textLabels = ["session_id", "user_id", "environment", "release"] as const satisfies readonly LabelName[];
 export const labelNames = [...textLabels, "tags"] as const satisfies readonly LabelName[];
 
-/** The labels of a trace in answers. */
 export const labelsSchema = z.object({
   session_id: labelFields.session_id.answer,
   user_id: labelFields.user_id.answer,
@@ -77,7 +75,6 @@ export type LabelsToFind = { [Name in LabelName]?: string | undefined };
 const exact = (what: string) =>
   textField({ min: 1, max: maxLabel }).optional().describe(`Only traces of this ${what}, exactly`);
 
-/** The filters by labels in a query. */
 export const labelParameters = {
   session_id: exact("conversation"),
   user_id: exact("user"),
@@ -110,13 +107,11 @@ export function labelCondition(labels: LabelsToFind = {}): LabelCondition {
   return { sql: labelsSql, values: labelNames.map((name) => labels[name] ?? null) };
 }
 
-/** The condition of a query's labels, if it has any. */
 export function labelsAsked(query: LabelQuery): LabelCondition | undefined {
   const labels = labelsToFind(query);
   return givenLabels(labels).length > 0 ? labelCondition(labels) : undefined;
 }
 
-/** The labels of a query that are given. */
 export function givenLabels(labels: LabelsToFind): [name: LabelName, text: string][] {
   return labelNames.flatMap((name) => {
     const text = labels[name];
@@ -169,7 +164,6 @@ export const newTraceSchema = z.object(membersOf(storedFields, "body"));
 /** The body of `PATCH /traces/:trace_id`: only what is given changes. */
 export const finalTraceSchema = z.object(membersOf(storedFields, "change"));
 const { metadata, ...listedAnswers } = membersOf(traceFields, "answer");
-/** The members of a list's entry, and of a trace. */
 export const traceAnswers = { listed: { id: z.string(), ...listedAnswers }, metadata };
 
 export type NewTrace = z.output<typeof newTraceSchema>;

@@ -98,7 +98,6 @@ export function spanTexts(
   return texts;
 }
 
-/** The values of a column as JSON. */
 function valuesOf(name: SpanFieldName, columns: SpanColumns, withQuotes: boolean): readonly string[] {
   const { type, body } = fieldOf(name);
   const column = columns[name];

@@ -5,7 +5,6 @@ import type { CountryDirectory } from "@waymark/web-stats/analytics";
 import type { Request } from "express";
 import proxyAddr from "proxy-addr";
 
-/** The sender of a request. */
 interface Client {
   readonly ip: string;
   readonly userAgent: string;
@@ -27,7 +26,6 @@ interface ClientReaderOptions {
 /** The rest is ignored: caches hold user agents. */
 export const userAgentMaxLength = 1_024;
 
-/** Makes the function that finds a request's sender. */
 export function createClientReader(options: ClientReaderOptions): ClientReader {
   const { addressOf, trustedProxies, countryHeader, countries } = options;
   const isTrusted = proxyAddr.compile([...trustedProxies]);

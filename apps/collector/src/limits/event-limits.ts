@@ -39,13 +39,11 @@ export interface EventLimitsOptions {
   perSite: number;
   addressOf(request: Request): string;
   refusals: Refusals;
-  /** The other processes of this instance. */
   siblings?: Siblings | undefined;
   /** Milliseconds from any point on. */
   clock?(): number;
 }
 
-/** Makes the limits of an instance, which counts over all its processes. */
 export function createEventLimits(options: EventLimitsOptions): EventLimits {
   const { perAddress, perSite, addressOf, refusals, siblings, clock = () => performance.now() } = options;
   const bucket = { burstSeconds, clock, siblings };

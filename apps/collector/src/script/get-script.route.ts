@@ -13,7 +13,6 @@ export interface TrackerSource {
   readonly extensions: string;
 }
 
-/** The tracker with extensions. */
 export function composeTracker({ script, extensions }: TrackerSource, names: readonly string[]): string {
   if (names.length === 0) return script;
   return `${script}(${extensions.trim().replace(/;$/, "")})(${JSON.stringify(names)});\n`;

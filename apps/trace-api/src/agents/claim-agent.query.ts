@@ -51,7 +51,6 @@ interface FoundAgent {
   hasProvisional: boolean;
 }
 
-/** Reads how an agent stands with its account. */
 export async function findAgent(
   db: pg.Pool | pg.PoolClient,
   { accountId, agentId }: Omit<AgentClaim, "maxAgents">,
@@ -91,7 +90,6 @@ export function claimAgent<Result>(
   });
 }
 
-/** Stores an agent in place of the account's provisional one. */
 export async function settleAgent(client: pg.PoolClient, accountId: string, agentId: string): Promise<void> {
   await client.query(settleAgentSql, [accountId, agentId]);
 }

@@ -4,7 +4,6 @@ import type pg from "pg";
 /** Nothing deletes a single agent, so a remembered one stays true. At some 150 bytes each. */
 const maxKnownAgents = 20_000;
 
-/** Remembers which agents are stored, so requests need not ask for them again. */
 export interface KnownAgents {
   has(accountId: string, agentId: string): boolean;
   add(accountId: string, agentId: string): void;
@@ -48,7 +47,6 @@ export class AccountAgents {
     private readonly knownAgents: KnownAgents,
   ) {}
 
-  /** Reads the unknown agents. */
   async read(names: ReadonlySet<string>): Promise<void> {
     const { accountId, maxAgents } = this.account;
     const unknown = [...names].filter((name) => this.standingOf(name) !== "known");
@@ -74,7 +72,6 @@ export class AccountAgents {
     return this.standingOf(name) === "known" ? name : this.first;
   }
 
-  /** Notes an agent of the account. */
   add(name: string): void {
     this.known.add(name);
     this.knownAgents.add(this.account.accountId, name);
@@ -82,7 +79,6 @@ export class AccountAgents {
     this.isFull ||= this.known.size >= this.account.maxAgents;
   }
 
-  /** Notes the account's limit as reached. */
   close(): void {
     this.isFull = true;
   }

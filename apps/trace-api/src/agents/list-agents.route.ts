@@ -24,7 +24,6 @@ const agentsSchema = named(
   }),
 );
 
-/** `GET /agents`: an account's agents by id, with counts of their traces by status. */
 export function listAgentsRoute(deps: TimedBatching) {
   const readPage = oneByOne(deps, "list-agents", listAgents, fewWaiting);
   return route({

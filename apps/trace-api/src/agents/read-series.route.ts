@@ -27,7 +27,6 @@ const seriesSchema = named(
   }),
 );
 
-/** `GET /agents/:agent_id/series`: an agent's traces, failures and durations by hour or day. */
 export function readSeriesRoute(deps: TimedBatching) {
   const read = oneByOne(deps, "read-agent-series", readSeries, fewWaiting);
   return route({

@@ -17,7 +17,6 @@ const failuresSchema = named(
   z.object({ failures: z.array(named("Failure", failureSchema)), next_cursor: z.string().nullable() }),
 );
 
-/** `GET /failures`: failed traces by what went wrong, most frequent first. */
 export function listFailuresRoute(deps: TimedBatching) {
   const readPage = oneByOne(deps, "list-failures", listFailures, fewWaiting);
   return route({

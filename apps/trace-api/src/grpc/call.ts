@@ -161,7 +161,6 @@ function headersOf(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   };
 }
 
-/** Gives a message what routes and guards read of a request. */
 function asRequest(
   message: FramedMessage,
   head: { url: string; path: string; socket: ServerHttp2Stream; headers: IncomingHttpHeaders },

@@ -31,7 +31,6 @@ export interface GrpcOptions {
   /** The app's: calls pass the same guards and routes as requests. */
   router: Router;
   refusals: Refusals;
-  /** This process's part of a limit. */
   partOf(amount: number): number;
   log: Logger;
   limits?: Partial<typeof grpcLimits>;

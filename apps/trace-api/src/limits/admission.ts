@@ -16,7 +16,6 @@ interface AdmissionOptions {
   /** Requests of one key a second, with bursts of twice as many; 0 for no limit. */
   ratePerSecond: number;
   refusals: Refusals;
-  /** The other processes of this instance. */
   siblings?: Siblings | undefined;
   /** Milliseconds from any point on. */
   clock?(): number;
@@ -31,7 +30,6 @@ export function admit(options: AdmissionOptions): RequestHandler {
   const { ratePerSecond, refusals, siblings, clock = () => performance.now() } = options;
   const rates = createTokenBuckets({ name: "key", perSecond: ratePerSecond, burstSeconds, maxKeys, clock, siblings });
   const others = siblings?.hold("requests_in_hand");
-  /** Keys with requests in hand, at most {@link maxInHand}. */
   const inHandOf = new Map<string, number>();
   let inHand = 0;
 

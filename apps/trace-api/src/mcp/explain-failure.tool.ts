@@ -114,7 +114,6 @@ interface Compared {
   characters: number;
 }
 
-/** Of the success the steps that correspond to the root and to the failing step. */
 async function readCounterparts(pool: pg.Pool, { accountId, path, success, characters }: Compared) {
   const wanted = [path.at(0), path.at(-1)].flatMap((each) => (each ? [each.step] : []));
   const names = wanted.map(({ name }) => name);

@@ -143,7 +143,6 @@ async function readOutline(pool: pg.Pool, reading: Reading): Promise<object> {
   return { ...outline, ...(await readRows(pool, reading, undefined, JSON.stringify(outline).length)) };
 }
 
-/** As many steps as fit. */
 async function readRows(pool: pg.Pool, reading: Reading, cursor: string | undefined, taken = 0): Promise<object> {
   if (cursor !== undefined && !isUuid(cursor)) throw validationError({ cursor: cursorMessage });
   const steps = await listSteps(pool, { ...reading, after: cursor, limit: maxRows });

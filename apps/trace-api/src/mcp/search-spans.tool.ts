@@ -58,7 +58,6 @@ interface Position {
   spanId?: string | undefined;
 }
 
-/** Steps of one trace, or of the newest ones. */
 export function searchSpansRead(deps: Batching & { readTracePage: TracePageReader }): ToolRead {
   const search = oneByOne(deps, "tool-search-spans", searchTrace, fewWaiting);
 

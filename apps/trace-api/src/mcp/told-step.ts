@@ -28,7 +28,6 @@ export function presentTrace({ trace, spans, errors, models, metadata }: TraceSu
   return { ...trace, spans, errors, models, metadata };
 }
 
-/** A step before its texts are fitted in. */
 export function emptyStep({ step }: StepTexts): ToldStep {
   return { ...step, error: null, input: null, output: null };
 }

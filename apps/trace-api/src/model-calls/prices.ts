@@ -45,7 +45,6 @@ interface CallToPrice {
   provider: string;
   model: string;
   tokens: Tokens | null;
-  /** A timestamp: prices change. */
   startedAt: string;
 }
 

@@ -12,7 +12,6 @@ import {
   usedBytesSql,
 } from "../usage/stored-bytes.js";
 
-/** Log records of one request. */
 export interface LogsToAdd extends Omit<CountedRequest, "bytes"> {
   accountId: string;
   logs: readonly MappedLog[];
@@ -110,7 +109,6 @@ const statements = onLockStatements("insert-logs", insertLogsSql);
 
 type Answer = [isStored: boolean, bytesToAdd: number, spanLogs: number, waitingLogs: number, usedBytes: number | null];
 
-/** Adds log records. */
 export function createLogStore({ pool, createGroupCommit }: Batching) {
   return createGroupCommit<LogsToAdd, LogsResult>({
     name: "add-logs",

@@ -165,7 +165,6 @@ type Answer = [
   isLocked: boolean | null,
 ];
 
-/** Adds spans to traces, with their resources and scopes. */
 export function createOtlpSpanStore({ pool, createGroupCommit, priceUsage }: Batching & { priceUsage: PriceUsage }) {
   const known = new Set<string>();
   const add = createGroupCommit<RowToAdd, OtlpSpansResult>({
@@ -194,7 +193,6 @@ export function createOtlpSpanStore({ pool, createGroupCommit, priceUsage }: Bat
   };
 }
 
-/** With the contexts that may be new to the trace. */
 interface RowToAdd extends OtlpSpansToAdd {
   contexts: readonly Context[];
   calls: readonly Omit<CallOfSpan, "request">[];

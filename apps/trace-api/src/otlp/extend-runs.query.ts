@@ -19,7 +19,6 @@ const findPromptsSql = `
   ) FROM 9), 'hex') AS nanos
   FROM unnest($2::bytea[], $3::bytea[]) WITH ORDINALITY AS q (first, last, number) ORDER BY q.number`;
 
-/** Conversations of one look-up. */
 const maxConversations = 200;
 
 /**

@@ -200,7 +200,6 @@ const findAnyAgentSql = "SELECT id FROM agent WHERE account_id = $1 ORDER BY is_
 /** Stores the provisional agent of an account without agents; the lock on its agents excludes a second one. */
 const insertProvisionalSql = "INSERT INTO agent (account_id, id, is_provisional) VALUES ($1, $2, true)";
 
-/** The trace's outcome, and the agent that it counts for. */
 interface ProvisionalTrace {
   result: CreateTraceResult;
   agentId: string;

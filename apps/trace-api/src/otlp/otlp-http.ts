@@ -30,7 +30,6 @@ const maxJsonDepth = 820;
 
 const binary = { schema: z.unknown().meta({ type: "string", format: "binary" }) };
 
-/** The body of a signal's requests: the member with the list, and an example. */
 export function bodyOf(list: string, example: object) {
   return {
     "application/x-protobuf": binary,

@@ -14,7 +14,6 @@ import {
 } from "../usage/stored-bytes.js";
 import { inPortions, isRoot, ownBytes, type TraceGroup } from "./trace-group.js";
 
-/** Spans of one trace. */
 interface PendingPart {
   otelTraceId: string;
   id: string;
@@ -26,7 +25,6 @@ interface PendingPart {
   value: string;
 }
 
-/** Parts of one request. */
 export interface PartsToAdd extends Omit<CountedRequest, "bytes"> {
   accountId: string;
   parts: readonly PendingPart[];
@@ -107,7 +105,6 @@ const statements = onLockStatements("insert-pending-spans", insertPartsSql);
 
 type Answer = [isStored: boolean, bytesToAdd: number, refused: number, usedBytes: number | null];
 
-/** Adds parts of pending traces. */
 export function createPartsStore({ pool, createGroupCommit }: Batching) {
   return createGroupCommit<PartsToAdd, PartsResult>({
     name: "add-pending-spans",

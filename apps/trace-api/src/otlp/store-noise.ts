@@ -14,11 +14,9 @@ import { groupByTrace, type TraceGroup } from "./trace-group.js";
 
 type NoiseDeps = Batching & { findTraces: Batched<OtlpTracesToFind, FoundTrace[]> };
 
-/** Stored by one statement. */
 const maxParts = 500;
 const maxPartBytes = 1_048_576;
 
-/** The spans that each limit refused, and the month's bytes as far as the request met them. */
 export interface PendingResult {
   refused: { span_limit: number; byte_limit: number };
   usedBytes: number | undefined;

@@ -36,7 +36,6 @@ export interface StoreSpansDeps extends FindOrCreateTraceDeps {
   countAccepted(kind: "span", count: number): void;
 }
 
-/** How many spans of a request each limit refused. */
 interface Refused {
   agent_limit: number;
   trace_limit: number;
@@ -167,7 +166,6 @@ function createAside(deps: StoreSpansDeps, storeGroup: ReturnType<typeof createG
   return { setAside, moveAllPending };
 }
 
-/** Stores the spans of one trace. */
 function createGroupStore(deps: StoreSpansDeps) {
   const findOrCreateTrace = createFindOrCreateTrace(deps);
   const addGroup = createGroupAdder(deps);

@@ -11,7 +11,6 @@ export interface TraceGroup {
   spans: MappedSpan[];
   /** The root span, without one the first local root, or the first span; see {@link precedes}. */
   rootOrFirst: MappedSpan;
-  /** A root span that failed. */
   failedRoot: MappedSpan | undefined;
   hasFailedLocalRoot: boolean;
   labels: SpanLabels | null;
@@ -99,7 +98,6 @@ export function ownBytes(span: MappedSpan): number {
   return contentNames.reduce((sum, name) => sum + (fieldOf(name).otlp(span, "")?.length ?? 0), 0);
 }
 
-/** Whether a span has no parent. */
 export function isRoot(span: MappedSpan): boolean {
   return span.parentSpanId === null;
 }

@@ -68,7 +68,6 @@ const columns: Columns<TraceUpdate> = {
 
 const labelColumns = [...labelNames, "label_origins"];
 
-/** Set by the span that describes the trace. */
 const described = ["started_at", "metadata", "root_span_id", "is_root_local"];
 
 const listSql = (table: string) => labelColumns.map((name) => `${table}.${name}`).join(", ");

@@ -16,7 +16,6 @@ import { agentIdOf, agentIdParameter } from "../path-ids.js";
 
 const agentScoresSchema = named("AgentScores", z.object({ scores: z.array(scoreSummarySchema) }));
 
-/** `GET /agents/:agent_id/scores`: the scores of an agent's traces by name. */
 export function readAgentScoresRoute(deps: TimedBatching) {
   const read = oneByOne(deps, "read-agent-scores", readAgentScores, fewWaiting);
   return route({

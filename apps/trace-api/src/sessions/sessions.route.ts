@@ -40,7 +40,6 @@ const { traces: _, ...exampleSummary } = { id: "chat-7", user_id: "u-42", ...exa
 const about =
   "The latest first, by the end of the last trace. Counts the traces that started from `from` up to `to`, all where omitted, and their model calls. An owner that gets a new trace moves to the front; the pages behind it go on.";
 
-/** `GET /sessions`: conversations with their sums. */
 export function listSessionsRoute(deps: Batching) {
   const read = oneByOne(deps, "list-sessions", listSessions, fewWaiting);
   return route({
@@ -64,7 +63,6 @@ export function listSessionsRoute(deps: Batching) {
   });
 }
 
-/** `GET /users`: users with their sums. */
 export function listUsersRoute(deps: Batching) {
   const read = oneByOne(deps, "list-users", listUsers, fewWaiting);
   return route({
@@ -97,7 +95,6 @@ const sessionTracesSchema = named(
   }),
 );
 
-/** `GET /sessions/:session_id`: a conversation's traces with what was said. */
 export function readSessionRoute(deps: Batching) {
   const read = oneByOne(deps, "read-session", readSession, fewWaiting);
   return route({

@@ -55,7 +55,6 @@ export function addSpanRoute(deps: AddSpansDeps) {
   });
 }
 
-/** `POST /traces/:trace_id/spans/batch`: adds up to 1,000 spans, all or none. */
 export function addSpansRoute(deps: AddSpansDeps) {
   const add = createAdder(deps);
   return route({

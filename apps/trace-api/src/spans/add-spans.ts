@@ -16,7 +16,6 @@ import type { TraceCapacity } from "./trace-capacity.js";
 /** A statement takes as many spans as one request may bring. */
 export const maxSpansPerStatement = 1_000;
 
-/** Adds the spans of a request to a trace, all or none. */
 export type AddSpans = (request: Omit<SpansToAdd, "bytes" | "size">) => Promise<AddSpansResult>;
 
 interface AddSpansDeps extends Batching {

@@ -279,7 +279,6 @@ const insertCallsOfChangesSql = `
     SELECT * FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS c (account_id, trace_id, position)
   )${insertCallsSql(3, "changes")}`;
 
-/** Stores what changed spans report now, as the latest version. */
 async function insertCalls(
   client: pg.PoolClient,
   changes: readonly SpanToChange[],

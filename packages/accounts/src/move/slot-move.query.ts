@@ -88,7 +88,6 @@ const signsOfLife: Readonly<Record<string, readonly string[]>> = {
 export interface MovedTable {
   readonly table: string;
   readonly columns: readonly string[];
-  /** The values to copy, in the order of the columns. */
   readonly values: string;
   /** Arguments of `refuse_moving`: where a row's slot is, and the columns that may stay as they are. */
   readonly triggerArguments: readonly string[];

@@ -5,7 +5,6 @@ import { type DeliveryKey, type DeliverySort, deliverySortSql } from "./claim-de
 import type { AgentEvent } from "./enqueue-event.query.js";
 import type { DigestContent } from "./routing.js";
 
-/** A trace as messages name it. */
 export interface OwedTrace {
   id: string;
   agentId: string;
@@ -41,7 +40,6 @@ interface ConfirmContent {
   account: string;
 }
 
-/** What a digest, an event of an agent or a confirmation carries. */
 export function contentOf({
   content,
 }: Pick<OwedDelivery, "content">): DigestContent & AgentEvent["data"] & ConfirmContent {

@@ -189,7 +189,6 @@ async function keepUnrouted(client: pg.ClientBase, accountId: string, alerts: Ro
   return alerts.filter(({ id }) => left.has(id));
 }
 
-/** A delivery for each alert, as far as a channel has room. A mail of the account's own reads the alert itself. */
 async function deliverEach(
   client: pg.ClientBase,
   accountId: string,

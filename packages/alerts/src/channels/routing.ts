@@ -29,7 +29,6 @@ export function isFor(channel: RoutingChannel, { agentId, status, createdAt }: R
   return (agents.length === 0 || agents.includes(agentId)) && (statuses.length === 0 || statuses.includes(status));
 }
 
-/** Failed traces of a digest that went wrong in the same way. */
 export interface DigestGroup {
   /** The failure's id; empty where it is not known. */
   id: string;

@@ -1,7 +1,6 @@
 import { nameProblem } from "@waymark/service/fields";
 import { bounds, escapeHtml, formatMoment, oneLine, styles } from "./mail-text.js";
 
-/** A mail with a link for one person. */
 export type AccountMail = { purpose: keyof typeof letters } | { purpose: "invite"; account: string; inviter: string };
 
 interface Letter {

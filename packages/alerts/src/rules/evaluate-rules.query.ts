@@ -163,7 +163,6 @@ interface CallsRule extends CostRule {
   traceId: string | null;
 }
 
-/** What a rule says, and what is. */
 interface Finding {
   isAbove: boolean;
   name: string;

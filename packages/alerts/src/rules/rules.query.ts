@@ -118,7 +118,6 @@ const insertSql = `
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
   RETURNING ${columns}`;
 
-/** In the order of the columns. */
 function limitsOf(rule: RuleInput) {
   const { abovePercent, ofTraces, withinSeconds, costPer, aboveCost, p95AboveMs, tokensAbove } = rule;
   if (costPer !== undefined) return [null, null, null, costPer, aboveCost, null, null];

@@ -5,7 +5,6 @@ import { bounds, countOf, cut, formatDuration, formatMoment, oneLine, printable 
 /** What people are shown of a delivery. Clients' texts are cut, printable, and on their lines, not yet escaped. */
 export interface Message {
   subject: string;
-  /** One sentence. */
   heading: string;
   facts: readonly (readonly [label: string, value: string])[];
   /** A span's error, on lines of its own. */
@@ -17,7 +16,6 @@ export interface Message {
   command?: string;
 }
 
-/** Groups that a message names. */
 const maxGroups = 20;
 
 /** The message of a delivery; undefined where its trace is gone. */

@@ -5,7 +5,6 @@ import { type Message, traceUrl } from "./compose-message.js";
 
 interface SummaryText {
   limits: MailLimits;
-  /** The dashboard's URL, without a slash at the end. */
   dashboardUrl: string;
 }
 
@@ -33,7 +32,6 @@ export function composeSummary(summary: SummaryContent, { limits, dashboardUrl }
   };
 }
 
-/** A line for each named agent, and one for the others. */
 function agentLines({ agents, traces }: SummaryContent): string[] {
   const lines = agents.map((it) => `${oneLine(it.agentId, bounds.line)}: ${described(it.traces, it.failures)}`);
   const others = traces - agents.reduce((sum, it) => sum + it.traces, 0);

@@ -7,10 +7,8 @@ import type { MailLimits } from "../channels/own-mail.query.js";
 interface DeliverDeps {
   pool: pg.Pool;
   log: Logger;
-  /** Makes one attempt. */
   send(delivery: DeliveryKey): Promise<void>;
   limits: MailLimits;
-  /** Counts alerts above the limits. */
   countHeld(alerts: number): void;
   isStopping(): boolean;
 }
@@ -81,7 +79,6 @@ export function createDeliverer({ pool, log, send, limits, countHeld, isStopping
     return starting;
   }
   return {
-    /** Starts what is due, as far as there is room, and returns. */
     start,
     /** Waits for the claims and attempts in hand, and for the claims after these. */
     async drain() {

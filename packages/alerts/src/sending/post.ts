@@ -6,7 +6,6 @@ import { isIP } from "node:net";
 import { isPublicAddress, type Networks } from "@waymark/service/fields";
 
 export interface PostOptions {
-  /** The private networks that are allowed. */
   privateNetworks: Networks;
   timeoutMs?: number;
   resolve?: (hostname: string) => Promise<HostAddress[]>;

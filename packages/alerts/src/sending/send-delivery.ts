@@ -13,11 +13,9 @@ import { composeSummary } from "./compose-summary.js";
 interface SendDeliveryDeps extends Senders {
   pool: pg.Pool;
   log: Logger;
-  /** The dashboard's URL, without a slash at the end. */
   dashboardUrl: string;
   /** A summary names them. */
   limits: MailLimits;
-  /** Counts each attempt. */
   count(sort: DeliverySort, outcome: "sent" | "deferred" | "failed"): void;
 }
 

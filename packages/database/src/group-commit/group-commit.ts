@@ -26,7 +26,6 @@ export function createGroupCommit<Row, Result>(options: GroupCommitOptions<Row, 
  */
 export class GroupCommit<Row, Result> {
   private readonly waiting: FairQueue<Row, Result>;
-  /** Rows waiting for locks, apart from all others. */
   private readonly locked: GroupCommit<Row, Result> | undefined;
   /** Targets of the rows waiting for locks, and how many rows: their later changes stay in `waiting`. */
   private readonly lockedTargets = new Map<string, number>();

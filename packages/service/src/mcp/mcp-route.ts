@@ -17,7 +17,6 @@ import { callTool, describeTool, type McpTool, type ToolCall } from "./tool.js";
 interface McpRouteOptions {
   name: string;
   title: string;
-  /** Which tool to use when. */
   instructions: string;
   tools: readonly McpTool[];
   /** Counts a call and may refuse it, where the route's guards do not. */

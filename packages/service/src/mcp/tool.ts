@@ -19,7 +19,6 @@ const [minCharacters, usualCharacters, maxCharacters] = [1_000, 20_000, 100_000]
 
 const maxCharsMessage = `Must be a whole number from ${minCharacters} to ${maxCharacters}`;
 
-/** The argument that bounds an answer. */
 export const maxCharsParameter = asParameter(
   { type: "integer", minimum: minCharacters, maximum: maxCharacters, default: usualCharacters },
   z
@@ -174,7 +173,6 @@ export async function callTool(
 
 type Page = { limit: number; max_chars: number; decorate(json: string): string };
 
-/** A page that fits. */
 async function readPage(
   read: (changes?: Readonly<Record<string, string>>) => Promise<string>,
   { limit: given, max_chars, decorate }: Page,

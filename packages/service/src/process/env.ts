@@ -43,7 +43,6 @@ export function integerVariable(bounds: { min: number; max: number }) {
 
 const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** A number of seconds, minutes, hours or days, such as `90s` or `2h`. */
 export type Duration = `${number}${keyof typeof unitMs}`;
 
 /** A span of time, read as milliseconds: `90s`, `30m`, `2h`, `1d`, or plain seconds. The bounds are inclusive. */

@@ -18,11 +18,9 @@ interface SeriesToRead {
   from: string;
   to: string;
   interval: Interval;
-  /** Of traces with them alone. */
   labels?: LabelCondition | undefined;
 }
 
-/** An entry of a series, as answers show it. */
 export const seriesEntrySchema = z.object({
   at: timestamp.describe("The beginning of the hour or day"),
   traces: z.number(),

@@ -18,7 +18,6 @@ export interface BlockCondition {
 
 export interface BlocksToFind {
   accountId: string;
-  /** The range of `started_at`, both included. */
   from: string;
   to: string;
   conditions: readonly BlockCondition[];

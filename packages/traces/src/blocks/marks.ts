@@ -22,7 +22,6 @@ export interface MarkedTrace extends Pick<Labels, Exclude<MarkedName, "agent_id"
   name: string;
 }
 
-/** The columns of a {@link MarkedTrace}. */
 export const markedColumns = ["id", "name", ...markedNames].join(", ");
 
 export interface MarkedBlock {

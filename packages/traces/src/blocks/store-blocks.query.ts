@@ -94,7 +94,6 @@ interface Change {
   lastId: string | null;
 }
 
-/** Accounts with traces for a new block, or with changes. */
 export async function* listAccountsToBlock(pool: pg.Pool): AsyncGenerator<string> {
   let after = smallestUuid;
   while (true) {

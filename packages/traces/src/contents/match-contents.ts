@@ -4,7 +4,6 @@ import type { Search } from "./search-terms.js";
 /** Units of texts between two rounds of the event loop: some milliseconds. */
 const unitsPerRound = 131_072;
 
-/** Finds terms in the texts of traces, one trace after the other. */
 export function createMatcher({ terms }: Search) {
   const longest = terms.reduce((most, term) => Math.max(most, term.length), 0);
   let missing: readonly string[] = terms;
@@ -15,7 +14,6 @@ export function createMatcher({ terms }: Search) {
       const folded = foldText(name);
       missing = terms.filter((term, n) => ((found >>> n) & 1) === 0 && !folded.includes(term));
     },
-    /** Yields now and then. */
     *look(text: string, isJson: boolean): Generator<void, void, void> {
       for (const piece of missing.length === 0 ? [] : foldedPieces(text, isJson, longest - 1)) {
         missing = missing.filter((term) => !piece.includes(term));

@@ -13,7 +13,6 @@ export interface TraceOfAccount {
   traceId: string;
 }
 
-/** Steps with the same name, kind and status. */
 interface StepCount {
   name: string;
   kind: SpanKind;
@@ -134,7 +133,6 @@ const counterpartsSql = `
   SELECT ${stepColumns}, ${excerptColumns("$4")} FROM firsts JOIN span s ON s.account_id = $1 AND s.trace_id = $2 AND s.id = firsts.id
   LIMIT 20`;
 
-/** Steps of another trace by some names, in any order. */
 export async function readSteps(
   pool: pg.Pool,
   { accountId, traceId, names, characters }: TraceOfAccount & { names: readonly string[]; characters: number },
@@ -177,7 +175,6 @@ interface StepToRead extends TraceOfAccount {
   characters: number;
 }
 
-/** A span with its texts; undefined if the account has no such span. */
 export async function readStep(pool: pg.Pool, { accountId, traceId, spanId, characters }: StepToRead) {
   const values = [accountId, traceId, spanId, characters];
   const { rows } = await pool.query<StepRow & { attributes_head: string | null; attributes_length: number | null }>({

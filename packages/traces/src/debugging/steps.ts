@@ -2,7 +2,6 @@ import { z } from "zod";
 import { isoText, timestamp } from "../field-table.js";
 import { spanKinds, spanStatuses } from "../statuses.js";
 
-/** What a list of steps says of a span. */
 export const stepSchema = z.object({
   id: z.string(),
   name: z.string(),
@@ -19,7 +18,6 @@ const maxErrorText = 300;
 /** Names and ids that a list of steps shows: their senders may make them longer. */
 const maxName = 200;
 
-/** Columns of a {@link Step} of a span `s`. */
 export const stepColumns = `s.id, left(s.name, ${maxName}) AS name, COALESCE(s.kind, 'other') AS kind, s.status,
   left(s.parent_span_id, ${maxName}) AS parent_span_id, ${isoText("s.started_at")} AS started_at,
   (extract(epoch FROM s.ended_at - s.started_at) * 1000)::float8 AS duration_ms, left(s.error, ${maxErrorText}) AS error`;

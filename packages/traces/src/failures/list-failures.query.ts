@@ -177,7 +177,6 @@ export async function listFailures(
   }
 }
 
-/** What went wrong in a trace. */
 interface TraceFailure {
   traceId: string;
   id: string;

@@ -31,9 +31,7 @@ const readNoiseSql = `
   ) t`;
 
 interface Noise {
-  /** The traces that were looked at. */
   traces: number;
-  /** Those without an agent. */
   noise: number;
   /** Whether they are a fifth or more. */
   isMuch: boolean;

@@ -62,7 +62,6 @@ interface PartsToRead {
   accountId: string;
   ids: readonly string[];
   parts: readonly (keyof typeof partsSql)[];
-  /** Of texts. */
   maxLength: number;
 }
 
@@ -98,7 +97,6 @@ type ListPartName = keyof typeof listParts;
 
 export const listIncludeParameter = includeParameter<ListPartName>(listParts);
 
-/** The members that {@link addListParts} may add. */
 export const listPartsSchema = z
   .object({
     ...labelsSchema.shape,

@@ -7,7 +7,6 @@ import { type LabelCondition, labelParameters, labelsAsked } from "../trace-fiel
 import { checkAmount, costSchema, costSql, ofLabelsSql, sumSql, tokenSumsSchema } from "./read-token-sums.query.js";
 import { countedCallsSql, settleCalls } from "./settle-calls.query.js";
 
-/** The model calls of one model, as answers show them. */
 export const modelSumsSchema = z.object({
   provider: z.string().nullable().describe("As sent, in lower case"),
   model: z.string().nullable().describe("The answering model, else the requested one"),
@@ -20,7 +19,6 @@ export const modelSumsSchema = z.object({
   cost_usd: costSchema,
 });
 export const daySumsSchema = z.object({ day: z.string().meta({ format: "date" }), ...tokenSumsSchema.shape });
-/** The member `usage` of a trace. */
 export const traceUsageSchema = z.object({
   input_tokens: z.number(),
   output_tokens: z.number(),
@@ -38,7 +36,6 @@ interface ModelUsageToRead {
   from: string;
   to: string;
   agentId?: string | undefined;
-  /** Of calls of traces with them alone. */
   labels?: LabelCondition | undefined;
 }
 

@@ -8,7 +8,6 @@ import { countedCallsSql, settleCalls } from "./settle-calls.query.js";
 
 export const costSchema = z.string().nullable().describe("Dollars as a decimal number; null if no call has a price");
 
-/** Tokens and cost of some model calls. */
 export const tokenSumsSchema = z.object({ input_tokens: z.number(), output_tokens: z.number(), cost_usd: costSchema });
 
 type TokenSums = z.output<typeof tokenSumsSchema>;
@@ -50,7 +49,6 @@ interface CallsToSum {
   accountId: string;
   from: string;
   to: string;
-  /** Of calls of traces with them alone. */
   labels?: LabelCondition | undefined;
 }
 

@@ -1,7 +1,6 @@
 import { smallestUuid, withTransaction } from "@waymark/database";
 import type pg from "pg";
 
-/** Of `model_call` and `model_day`. */
 const tokenColumns = ["input_tokens", "output_tokens", "cached_input_tokens", "cache_write_tokens", "reasoning_tokens"];
 
 /**
@@ -200,7 +199,6 @@ export async function settleCalls(pool: pg.Pool, accountId: string, traceId?: st
 /** Reads the whole index of unsettled calls, which is small. */
 const findDueAccountsSql = "SELECT DISTINCT account_id AS id FROM model_call WHERE settle_at <= now()";
 
-/** The accounts with calls to settle. */
 export async function listAccountsWithDueCalls(pool: pg.Pool): Promise<string[]> {
   return (await pool.query<{ id: string }>(findDueAccountsSql)).rows.map(({ id }) => id);
 }

@@ -109,7 +109,6 @@ const codexEvents: Readonly<Record<string, MakeEvent>> = {
   tool_result: (run) => run.tool(run.text("call_id"), run.text("output")),
 };
 
-/** One event, and how it becomes a span. */
 class Run {
   readonly rootId: Buffer;
   readonly ownId: Buffer;
@@ -173,7 +172,6 @@ class Run {
     return this.make(`execute_tool ${name}`, this.toolId(callId), attributes, { ...failure, without });
   }
 
-  /** The event as a log record of a span. */
   log(spanId: Buffer): LogRecord {
     const { record, agent, kind } = this.told;
     return { ...record, eventName: `${agent}.${kind}`, traceId: this.traceId, spanId };

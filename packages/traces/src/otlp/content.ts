@@ -14,7 +14,6 @@ import {
 import type { LogRecord, OtlpSpan, SpanEvent } from "./read-json.js";
 import type { AnyValue, KeyValue } from "./request.js";
 
-/** A span's input and output as JSON text, and its other attributes and events. */
 export interface Content {
   input: string | null;
   output: string | null;
@@ -346,7 +345,6 @@ function labelOf(value: AnyValue | null | undefined): string | undefined {
   return value?.value === "intValue" || value?.value === "doubleValue" ? jsonOfValue(value) : undefined;
 }
 
-/** Elements that are looked at. */
 const maxRead = 1_000;
 
 /** A list, a JSON list, or words separated by commas. The first in the order of their bytes stay. */

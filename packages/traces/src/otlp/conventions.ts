@@ -29,7 +29,6 @@ export interface UsageNames {
   readonly cachedInputTokens?: readonly string[];
   readonly cacheWriteTokens?: readonly string[];
   readonly reasoningTokens?: readonly string[];
-  /** The answering model. */
   readonly model?: readonly string[];
   readonly requestedModel?: readonly string[];
   readonly provider?: readonly string[];
@@ -285,7 +284,6 @@ export interface EventSource {
   readonly direction: "input" | "output";
   /** The attribute with the value; without it the event becomes an object of its attributes. */
   readonly attribute?: string;
-  /** The member `role` of that object. */
   readonly role?: string;
 }
 

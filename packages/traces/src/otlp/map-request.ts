@@ -88,7 +88,6 @@ export interface MappedSpan {
   extra: Buffer;
   /** The name of its service: the trace's agent, if this is its root span or a local root and no span tells one. */
   agentId: string;
-  /** The agent that the span itself tells. */
   toldAgent: string | null;
   resource: Context;
   scope: Context | null;

@@ -5,7 +5,6 @@ import { jsonOfValue, storableText } from "./any-value.js";
 import { cacheCountsApart, conventions, type UsageNames } from "./conventions.js";
 import type { KeyValue } from "./request.js";
 
-/** A model call as its span reports it. */
 export interface ModelUsage {
   /** In lower case; "" if the span names none. */
   provider: string;

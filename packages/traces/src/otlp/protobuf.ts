@@ -15,7 +15,6 @@ const messagesPerLevel = 3;
  */
 const maxItems = 400_000;
 
-/** The request and the answer of a signal. */
 export interface OtlpMessages<Of extends Signal> {
   readonly signal: Of;
   readonly request: protobuf.Type;
@@ -81,7 +80,6 @@ export function* readProtobuf<Of extends Signal>(
 
 type Message = Record<string, unknown>;
 
-/** The whole signature of a type's decoder. */
 interface Decoder {
   decode(reader: protobuf.Reader, bytes: number, endTag: undefined, depth: number, known: Message | undefined): Message;
 }

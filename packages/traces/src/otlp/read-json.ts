@@ -61,7 +61,6 @@ interface MetricsRequest {
     readonly scopeMetrics: readonly { readonly metrics: readonly (ReturnType<typeof readMetric> | null)[] }[];
   }[];
 }
-/** The requests by signal. */
 export interface Requests {
   traces: TraceRequest;
   logs: LogsRequest;

@@ -1,7 +1,6 @@
 import protobuf from "protobufjs/light.js";
 import type { OtlpEncoding } from "./protobuf.js";
 
-/** The `google.rpc.Code`s of answers. */
 export const rpcCodes = {
   ok: 0,
   invalidArgument: 3,

@@ -10,7 +10,6 @@ export const maxScoreName = 100;
 const scoreValueSchema = z.union([z.number(), z.boolean(), z.string()]);
 type ScoreValue = z.output<typeof scoreValueSchema>;
 
-/** A score of a trace, as answers show it. */
 export const traceScoreSchema = z.object({
   id: z.string(),
   span_id: z.string().nullable().describe("Null for a score of the whole trace"),

@@ -279,5 +279,4 @@ async function toAnswer(counters: ReadonlyMap<string, Counter>, work: Work): Pro
   return rest > 0 ? [...events, { name: otherValue, count: rest, properties: {} }] : events;
 }
 
-/** Of a property without values. */
 const minPropertyBytes = 32;

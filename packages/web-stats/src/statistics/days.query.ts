@@ -42,7 +42,6 @@ const readDaysSql = `
 const hasEventsSql = `
   SELECT EXISTS (SELECT FROM daily_stat WHERE site_id = $1) OR EXISTS (SELECT FROM daily_event WHERE site_id = $1) AS found`;
 
-/** Reads the figures of every day, both included; days without events have zeros. */
 export async function readDays(pool: pg.Pool, { siteId, first, last }: { siteId: string } & Days): Promise<DayPoint[]> {
   const { rows } = await pool.query<DayPoint>({ name: "read-days", text: readDaysSql, values: [siteId, first, last] });
   const stored = new Map(rows.map((row) => [row.at, row]));

@@ -7,7 +7,6 @@ import { type Days, dayMs, daysOfLastYear, listDays, listHours, previousDays, to
 import type { Filtering } from "./read-statistics.js";
 import { noSums, readCoverage, readHourFigures, type Sums, sumUp } from "./statistics.query.js";
 
-/** A site's days and hours as an overview needs them, of the visits that match. */
 function openFilteredSource({ columns, filters }: Filtering, siteId: string) {
   async function readPoints(days: Days, names: readonly string[], withHours: boolean): Promise<DayPoint[]> {
     const asked = { siteId, filters, ...days, totalsFrom: days.first, withHours };

@@ -46,7 +46,6 @@ export async function readOwnSite<Result>(
   );
 }
 
-/** As `readOwnSite`, with columns in any case. */
 export async function readOwnColumns<Result>(
   deps: StatisticsDeps,
   asker: Asker,

@@ -74,7 +74,6 @@ function toPoint(interval: Interval, name: string, sums: Sums, metrics: readonly
   return { [interval]: name, visitors, pageviews, ...toMetrics(metrics, sums) };
 }
 
-/** Filters, one at least, and the columns that they read. */
 export interface Filtering {
   readonly filters: readonly Filter[];
   readonly columns: ColumnReader;
@@ -151,7 +150,6 @@ export async function readStatistics(pool: pg.Pool, query: StatisticsQuery): Pro
   };
 }
 
-/** The days with what an answer needs, as its member: none where all days have it. */
 async function readNeeded(
   pool: pg.Pool,
   { siteId, metrics, filtering }: Pick<StatisticsQuery, "siteId" | "metrics" | "filtering">,

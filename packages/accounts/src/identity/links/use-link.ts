@@ -55,7 +55,6 @@ async function requireLink(pool: pg.Pool, token: string, now: Date): Promise<Liv
 
 interface LinkReference {
   token: string;
-  /** What the browser kept of its sign-up. */
   browserProof?: string | undefined;
   viewer?: Pick<Viewer, "personId" | "sessionId"> | undefined;
 }

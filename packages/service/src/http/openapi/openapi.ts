@@ -80,7 +80,6 @@ function describeKey(form: string) {
   return { type: "http", scheme: "bearer", description: `An API key of this service: \`${form}\`` };
 }
 
-/** The resource that a path begins with. */
 function tagOf(path: string, basePath: string): string {
   const [, first = ""] = path.replace(basePath, "").split("/");
   return first === "v1" ? "opentelemetry" : first;

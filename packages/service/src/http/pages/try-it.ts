@@ -55,7 +55,6 @@ interface Tried {
   operation: OpenApiOperation;
 }
 
-/** A form that sends the operation. */
 export function tryItForm(
   { path, method, operation }: Tried,
   example: unknown,

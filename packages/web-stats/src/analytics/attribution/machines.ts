@@ -18,7 +18,6 @@ export function loadMachines(): MachineList {
 
 let entries: ReadonlyMap<string, Machine> | undefined;
 
-/** The entry of a machine that figures name. */
 export function findMachine(name: string): Machine | undefined {
   entries ??= new Map(loadMachines().machines.map((machine) => [machine.name, machine]));
   return entries.get(name);
@@ -27,7 +26,6 @@ export function findMachine(name: string): Machine | undefined {
 /** No operator's user agent is longer; the matcher ignores the rest. */
 const maxLength = 1_024;
 
-/** Makes the function that finds the first machine whose word stands in a user agent. It is linear in the text's length. */
 function createMatcher({ machines }: MachineList): (userAgent: string) => Machine | undefined {
   const words = machines.map((machine) => ({ machine, word: machine.userAgent.toLowerCase() }));
   return (userAgent) => {
@@ -44,14 +42,12 @@ function hasWord(text: string, word: string): boolean {
   return false;
 }
 
-/** A machine as figures name it, with its entry of the list where that has one. */
 export interface NamedMachine {
   readonly name: string;
   readonly purpose: Purpose;
   readonly machine: Machine | undefined;
 }
 
-/** A bot outside the list. */
 export const unnamed: NamedMachine = { name: unnamedMachine, purpose: "other", machine: undefined };
 
 /**

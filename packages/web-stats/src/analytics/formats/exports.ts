@@ -33,7 +33,6 @@ function byAlias(names: Readonly<Record<string, string>>): ReadonlyMap<string, s
 /** Names that differ from the statistics' own in letters' case alone. */
 const usual = "Chrome Firefox Safari Opera Vivaldi Brave Chromium Windows macOS iOS Linux".split(" ");
 
-/** The device kinds of the statistics. */
 const devices: Readonly<Record<string, string>> = {
   desktop: "desktop",
   laptop: "desktop",

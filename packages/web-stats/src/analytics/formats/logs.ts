@@ -15,7 +15,6 @@ interface LogRequest {
   readonly userAgent: string | null;
 }
 
-/** The endings of files that belong to a page, or are none. */
 const assetEndings = new Set(
   (
     "css js mjs map png jpg jpeg gif svg ico webp avif woff woff2 ttf eot otf mp4 webm mp3 pdf zip gz xml txt json rss atom " +
@@ -40,7 +39,6 @@ function reasonOf({ method, status, target }: LogRequest): LeftOut | undefined {
   return isAsset(target) ? "asset" : undefined;
 }
 
-/** A `-` stands for nothing in most logs. */
 function presentText(text: string | undefined): string | null {
   return text === undefined || text === "-" || text === "" ? null : text;
 }
@@ -80,7 +78,6 @@ const combinedProblem =
 const commonProblem =
   'Must have the common form: ADDRESS - USER [17/May/2026:10:05:03 +0000] "GET /path HTTP/1.1" 200 BYTES';
 
-/** Lines of nginx's and Apache's `combined`. */
 export const readCombinedLine: LineReader = (text) => readLine(combinedPattern.exec(text), combinedProblem);
 
 /** Lines of Apache's `common`, and the start of longer ones. They name no browser. */
@@ -209,7 +206,6 @@ export const readCaddyLine: LineReader = (text) => {
   });
 };
 
-/** Lines of nginx's access log by the `log_format` of the README. */
 export const readNginxLine: LineReader = (text) => {
   const line = parseObject(text);
   if (!line) return { problem: nginxProblem };

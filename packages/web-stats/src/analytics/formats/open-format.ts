@@ -55,7 +55,6 @@ export function guessFormat(lines: readonly string[]): FormatName {
   return best.good === 0 ? "ndjson" : best.name;
 }
 
-/** A JSON object with a time as an event's. */
 const readEvent: LineReader = (text) => {
   const reading = openFormat("ndjson")(text);
   const fields = reading && "fields" in reading ? (reading.fields as { ts?: unknown } | null) : null;

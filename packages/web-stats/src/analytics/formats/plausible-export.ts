@@ -35,7 +35,6 @@ export interface DayFigures {
 
 export type Classify = (referrer: string | null, query: string | null) => Classification;
 
-/** A file of Plausible's export: the columns that it must have, and what a record counts. */
 export interface PlausibleTable {
   readonly required: readonly string[];
   read(field: CsvRecord, classify: Classify): Omit<DayFigures, "day"> | { problem: string };

@@ -11,7 +11,6 @@ import { endLength, type LineId, lineId } from "./line-id.js";
 import { type MachineLine, MachineLines } from "./machine-lines.js";
 import type { OccurrenceCounter } from "./occurrences.js";
 
-/** Objects of texts by their place, equal ones once. */
 class SharedValues<Value extends object> {
   readonly values: Value[] = [];
   private readonly places = new Map<Value, number>();
@@ -55,7 +54,6 @@ export function createAttribution({ domain, countryOf }: { domain: string; count
   };
 }
 
-/** Whether the line's visitor is by address and browser, which needs the day's salt. */
 function isSalted({ visitor, ip, userAgent }: ImportLine): boolean {
   return visitor === null && (ip !== null || userAgent !== null);
 }

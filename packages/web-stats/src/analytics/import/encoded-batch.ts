@@ -7,18 +7,14 @@ import type { Derived } from "./import-line.schema.js";
 import { endLength } from "./line-id.js";
 import type { EncodedMachines } from "./machine-lines.js";
 
-/** How a visitor came, and with which software. Lines share a few of these. */
 export type Origin = Readonly<Classification & UserAgent & Partial<Derived>>;
 
-/** Members of an event that are rarely other than these. */
 type Rare = Pick<SiteEvent, "revenue" | "isInteractive" | "engagement">;
 const usual: Rare = { revenue: null, isInteractive: true, engagement: null };
 
 /** Numbers of an event: its type, then places of `texts` (visitor, path, host, country, name, properties as JSON) and of `origins`. */
 export const numbersPerEvent = 8;
-/** In place of a text that the event lacks. */
 export const noText = -1;
-/** Characters of an id and of a time. */
 export const [idLength, atLength] = [36, 27];
 
 /** Events of lines in a form that moves between threads. */
@@ -37,7 +33,6 @@ export interface EncodedBatch {
   readonly rowEnds: Uint32Array;
   /** Of each event's line in the input, from 1. */
   readonly lines: Float64Array;
-  /** The lines before the horizon. */
   readonly early: readonly number[];
   readonly machines: EncodedMachines;
 }
@@ -95,7 +90,6 @@ function asciiOf(bytes: Uint8Array): string {
   return bufferOf(bytes).toString("latin1");
 }
 
-/** The bytes of an array that came from another thread. */
 export function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }

@@ -33,7 +33,6 @@ export async function* exportEvents(pool: pg.Pool, siteId: string): AsyncGenerat
   }
 }
 
-/** `props` is text, as stored. */
 function toLine({ props, amount, currency, ...fields }: Record<string, unknown>): string {
   const present = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
   if (amount !== null) present["revenue"] = { amount, currency };

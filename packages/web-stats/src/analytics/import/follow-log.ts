@@ -4,7 +4,6 @@ import { importEvents } from "./import-events.js";
 import { type LogTimes, type Place, readLog } from "./log-files.js";
 import type { ImportOptions, ImportResult } from "./reader-services.js";
 
-/** Another process has recorded the log meanwhile. */
 export class FollowedTwiceError extends Error {
   override name = "FollowedTwiceError";
 

@@ -187,7 +187,6 @@ async function importLines(
   }
 }
 
-/** Adds a written batch to the progress, and reports it with its early lines. */
 function report(options: ImportOptions, progress: ImportProgress, batch: Batch, written: WrittenBatch): void {
   const { recorded, machines, early, horizon } = written;
   const lines = batch.events.length + batch.early.length + batch.machines.ids.length;

@@ -35,7 +35,6 @@ export interface ImportLine {
   readonly derived: Derived | null;
   /** Where the line names it without a `channel`; no part of the line's id. */
   readonly software: UserAgent | null;
-  /** The event's id, of an exported line. */
   readonly id: string | null;
   readonly name: string | null;
   readonly props: Readonly<Record<string, PropertyValue>> | null;
@@ -59,7 +58,6 @@ export interface Derived extends Readonly<Record<DerivedColumn, string | null>> 
 /** A line, or a sentence about its first problem that starts with the field's name. */
 export type ImportLineResult = { ok: true; line: ImportLine } | { ok: false; problem: string };
 
-/** Codes for an unknown country. */
 const unknownCountries = new Set(["", "XX", "ZZ"]);
 
 /** The reader bounds lines, so fields that are not stored as written need no bound. */

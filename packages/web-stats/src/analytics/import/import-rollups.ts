@@ -30,7 +30,6 @@ import { lockSite } from "./write-batches.js";
 
 const second = 1_000_000;
 
-/** The columns of sums as `daily_stat` has them. */
 const read: Readonly<Record<keyof StatChange, (stat: DayStat) => number>> = {
   visitors: ({ visitors }) => visitors,
   pageviews: ({ pageviews }) => pageviews,

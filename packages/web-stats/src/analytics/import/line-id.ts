@@ -75,7 +75,6 @@ function contentOf(line: ImportLine, who: string | number | null): string {
   return `${start},${JSON.stringify(rest).slice(1)}`;
 }
 
-/** Characters of a text that JSON writes in another way. */
 const escaped = /["\\\p{Cc}\p{Cs}]/u;
 
 /** As JSON.stringify, which takes longer for most texts. */

@@ -3,7 +3,6 @@ import { type FileHandle, open, readdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 
-/** How far a log is read. */
 export interface Place {
   /** Of the file's device and inode. */
   readonly inode: string;
@@ -17,7 +16,6 @@ const newline = 0x0a;
 
 /** Bytes and lines of a part, which is one transaction of an import. */
 const [maxPartBytes, maxPartLines] = [1_048_576, 2_000];
-/** Enough for the lines of one moment. */
 const maxTailBytes = 32_768;
 /** Bytes before the place that tell a file from others. */
 const markBytes = 256;

@@ -13,7 +13,6 @@ export interface EncodedMachines {
   readonly places: Uint32Array;
 }
 
-/** What a log tells of a machine's request beside its fields. */
 export interface MachineLine {
   readonly line: ImportLine;
   readonly named: NamedMachine;

@@ -65,7 +65,6 @@ const createIndexSql = "CREATE INDEX IF NOT EXISTS import_line_idx ON import_lin
 const readSql = `
   SELECT id, sum(seen)::int AS seen FROM unnest($1::uuid[]) AS each (id) JOIN import_line USING (id) GROUP BY id`;
 
-/** Gives some work a table for earlier lines, which the session has until the work ends. */
 export async function withEarlierLines(
   client: pg.ClientBase,
   work: (earlier: EarlierLines) => Promise<void>,

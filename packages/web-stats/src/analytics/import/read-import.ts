@@ -29,7 +29,6 @@ const maxBatchLength = 10_000_000;
 /** Milliseconds after which it asks for salts again, since they die. */
 const saltMs = 10_000;
 
-/** A line to record: a person's, or a machine's. */
 interface GoodLine {
   readonly line: ImportLine;
   readonly machine?: Omit<MachineLine, "line">;
@@ -103,16 +102,12 @@ async function createBatchTaker({ site, countries }: ReaderOptions, counts: Read
 /** The longest real page views have a few thousand bytes. */
 const maxLineBytes = 65_536;
 
-/** Lines to guess a format from. */
 const guessedLines = 50;
 /** After so many lines the reader lets answers in. */
 const linesPerTurn = 128;
-/** Parts of the input that it asks for before it needs them. */
 const chunksAhead = 4;
-/** Rejections that go together. */
 const maxRejections = 1_000;
 
-/** Reads the input of an import into batches of good lines, and reports bad ones. */
 export async function readImport(options: ReaderOptions, call: CallServices): Promise<void> {
   const { imported: _i, duplicates: _d, machines: _m, bytes: _b, ...counts } = noProgress(options.format);
   const taker = await createBatchTaker(options, counts, call);
@@ -176,7 +171,6 @@ async function* readChunks(call: CallServices): AsyncGenerator<Buffer> {
   }
 }
 
-/** The same lines, the first so many at once. */
 async function* gatherFirst(input: AsyncIterable<Line[]>, count: number): AsyncGenerator<Line[]> {
   let first: Line[] | undefined = [];
   for await (const lines of input) {

@@ -26,13 +26,11 @@ export interface ImportOptions {
   onBatch?(client: pg.ClientBase): Promise<void>;
   /** Called once all lines before an empty part of the input are recorded. */
   onFlush?(): void;
-  /** Called after each recorded batch, and at the end. */
   onProgress?(progress: Readonly<ImportProgress>): void;
   /** Called for each rejected line, with its number from 1 and a sentence that names the field. */
   onReject?(rejection: { line: number; problem: string }): void;
   /** Stops between batches; recorded batches stay. */
   signal?: AbortSignal;
-  /** Milliseconds since 1970. */
   now?: () => number;
 }
 
@@ -47,7 +45,6 @@ export interface ImportProgress {
   duplicates: number;
   /** Lines of bots that were dropped. */
   bots: number;
-  /** Requests of machines that were counted. */
   machines: number;
   /** Requests of a log that are no page views. */
   leftOut: Record<LeftOut, number>;
@@ -93,7 +90,6 @@ export class RemoteError extends Error {
   override name = "RemoteError";
 }
 
-/** Makes the function that calls those of the other side. */
 export function callThrough<Type extends Services<Type>>(port: MessagePort) {
   const waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
   let last = 0;
@@ -143,7 +139,6 @@ export interface ReaderOptions {
   readonly countries: CountryDatabase | undefined;
 }
 
-/** What a reader has counted so far. */
 export type ReaderCounts = Pick<ImportProgress, "format" | "lines" | "rejected" | "malformed" | "bots" | "leftOut">;
 
 export interface Rejection {

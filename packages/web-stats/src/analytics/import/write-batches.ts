@@ -13,7 +13,6 @@ const maxIdleMs = 5_000;
 /** SQLSTATE idle_in_transaction_session_timeout: Postgres ended the session. */
 const idleInTransaction = "25P03";
 
-/** The process was suspended within a batch, and the database undid that batch. */
 export class ImportSuspendedError extends Error {
   override name = "ImportSuspendedError";
 
@@ -58,7 +57,6 @@ function isSuspension(error: unknown): boolean {
 /** What became of a batch; the other lines are duplicates. */
 export interface WrittenBatch {
   readonly recorded: number;
-  /** Counted requests of machines. */
   readonly machines: number;
   /** The numbers of lines before the horizon, which is the first day with all its raw events. */
   readonly early: readonly number[];
@@ -86,7 +84,6 @@ export async function lockSite(client: pg.ClientBase, siteId: string): Promise<v
   if (rowCount === 0) throw new SiteDeletedError();
 }
 
-/** Makes the function that records a batch in one transaction, by a connection for COPY. */
 export function createBatchWriter(client: pg.ClientBase, { pool, now, site, onBatch }: ImportOptions) {
   const partitions = createPartitions(pool, now);
   return async (batch: Batch): Promise<WrittenBatch> => {

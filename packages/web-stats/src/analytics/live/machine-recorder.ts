@@ -15,7 +15,6 @@ import { lockSites, tryLockSites } from "../recording/record-events.query.js";
 import { eventBounds } from "../recording/site-event.js";
 import { lockTimeoutMs, maxLockWaits, WriterFullError } from "./recorder.js";
 
-/** A request that a server or an edge answered. */
 interface ServedRequest {
   readonly url: URL;
   readonly status: number;
@@ -29,7 +28,6 @@ interface ServedRequest {
 /** Requests of one batch: no earlier line is beyond the counter's memory. */
 const noEarlier = { read: async () => new Map<string, number>(), add: async () => undefined };
 
-/** Makes the function that finds the machines among requests, by the rules of an import. It yields before each request. */
 function createMachineFinder() {
   const nameOf = createMachineNamer();
   const claimOf = createClaimCheck();
@@ -86,7 +84,6 @@ async function countParts(client: pg.ClientBase, parts: readonly Part[]): Promis
   return results;
 }
 
-/** Writes requests of machines by group commit, in turns between sites, as events are written. */
 function createMachineWriter(pool: pg.Pool): (siteId: string, machines: EncodedMachines) => Promise<Counted> {
   const commit = createGroupCommit<Part, Counted>({
     name: "record-machines",
@@ -136,7 +133,6 @@ async function findOwnSites(pool: pg.Pool, accountId: string, domains: Iterable<
   };
 }
 
-/** What became of a batch's requests. */
 interface RecordedRequests {
   machines: number;
   /** Counted before: of the same time, client, address and status. */

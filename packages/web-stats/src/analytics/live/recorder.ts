@@ -53,7 +53,6 @@ interface EventCapacity {
   give(siteId: string, events: number): void;
 }
 
-/** Makes the capacity for `max` events, with memory for the sites that have events waiting. */
 function createEventCapacity(max: number): EventCapacity {
   const held = new Map<string, number>();
   const maxPerSite = Math.max(1, Math.floor(max * siteShare));
@@ -181,7 +180,6 @@ function sumUp(parts: readonly PromiseSettledResult<void>[]): "whole" | "partial
   throw refused.reason;
 }
 
-/** Writes the parts of all sites whose locks are free, and waits for no lock. */
 async function writeFreeSites(
   { pool, partitions, memory }: { pool: pg.Pool; partitions: Partitions; memory: VisitorMemory },
   parts: readonly Part[],
@@ -205,7 +203,6 @@ async function writeFreeSites(
   return parts.map(({ siteId }) => (free.has(siteId) ? undefined : rowIsLocked));
 }
 
-/** Writes parts of one site, and waits for its lock for one second. */
 async function writeLockedSite(pool: pg.Pool, partitions: Partitions, parts: readonly Part[]) {
   const events = parts.flatMap((part) => part.events);
   await partitions.ensure(daysOf(events));
@@ -239,7 +236,6 @@ export interface Beacon {
   readonly domains: readonly string[];
   readonly referrer: string | null;
   readonly props: Readonly<Record<string, PropertyValue>> | null;
-  /** Of a custom event. */
   readonly revenue?: Revenue | null;
   /** True unless given. */
   readonly isInteractive?: boolean;
@@ -268,7 +264,6 @@ export interface Recorder {
 
 interface RecorderOptions {
   pool: pg.Pool;
-  /** Milliseconds since 1970. */
   now?: () => number;
   maxWaiting?: number;
 }
@@ -316,7 +311,6 @@ export function createRecorder({ pool, now = Date.now, maxWaiting }: RecorderOpt
     };
   };
 
-  /** Each site once. */
   async function findAll(domains: readonly string[]): Promise<readonly KnownSite[]> {
     const [first = "", ...others] = domains;
     const found = await sites.find(first);

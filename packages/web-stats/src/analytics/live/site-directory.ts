@@ -12,10 +12,8 @@ const lifeMs = 10_000;
 /** Domains with sites, and as many without. Two caches: domains that a client makes up push out only each other. */
 const maxCachedDomains = 10_000;
 
-/** Further domains wait for the next statement. */
 const maxPerStatement = 500;
 
-/** Domains that may wait for a look-up. */
 const maxWaiting = 5_000;
 
 /** `waymark site create` refuses an eleventh. */

@@ -80,7 +80,6 @@ export interface Difference extends SiteDay {
   readonly what: string;
   /** Visitors and page views, figures of visits, occurrences, or different rows; null without a row. */
   readonly stored: readonly number[] | null;
-  /** The same by the events. */
   readonly counted: readonly number[] | null;
 }
 

@@ -16,7 +16,6 @@ const epochMs = Date.UTC(2000, 0, 1);
 /** A loop is faster than a call for texts below this length. */
 const shortLength = 48;
 
-/** Writes values as COPY reads them in its binary form. */
 class RowWriter {
   length = 0;
   bytes: Buffer;
@@ -84,7 +83,6 @@ class RowWriter {
     this.addInt((Date.parse(day) - epochMs) / dayMs);
   }
 
-  /** `YYYY-MM-DDTHH:MM:SS.ffffffZ`. */
   addTimestamp(at: string): void {
     if (!at.startsWith(this.day) || this.day === "") {
       this.day = at.slice(0, 10);
@@ -114,7 +112,6 @@ class RowWriter {
     this.length = bytes.writeUInt32BE(value >>> 0, this.length);
   }
 
-  /** A whole number in digits. */
   addBigint(digits: string): void {
     const bytes = this.addLength(8);
     const isNegative = digits.charCodeAt(0) === minus;
@@ -138,7 +135,6 @@ class RowWriter {
     this.length = bytes.writeUInt32BE(low, this.length + 4);
   }
 
-  /** A list as text: `{1,2}`. */
   addBigints(list: string): void {
     const values = list === "{}" ? [] : list.slice(1, -1).split(",");
     this.addLength(arrayHeaderBytes + 12 * values.length - (values.length === 0 ? 8 : 0));
@@ -199,7 +195,6 @@ export interface CopiedColumn<Row> {
   read(row: Row): CopiedValue;
 }
 
-/** Bytes that go to the server at once. */
 const chunkBytes = 65_536;
 /** After the rows (Postgres documentation, COPY). */
 const copyTrailer = Buffer.from([0xff, 0xff]);
@@ -293,16 +288,13 @@ type OwnMember =
   | "isInteractive"
   | "engagement";
 
-/** The members of an event that are in its own columns, with its properties as JSON. */
 type EventRow = Pick<SiteEvent, OwnMember> & { readonly props: string | null };
 
-/** Writes events of one site as rows for `copyBytes`. */
 export class EventRows {
   private readonly writer: RowWriter;
   private readonly origins: Uint8Array[] = [];
   private readonly ends: number[] = [];
 
-  /** @param size bytes to expect */
   constructor(
     private readonly siteId: string,
     size: number,

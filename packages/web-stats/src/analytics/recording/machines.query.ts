@@ -4,7 +4,6 @@ import type { Claim } from "../attribution/machine-claims.js";
 import type { Purpose } from "../attribution/machine-list.schema.js";
 import { toArray } from "./record-events.query.js";
 
-/** A machine's request, or several alike ones. */
 export interface MachineRequest {
   /** `YYYY-MM-DD`, UTC. */
   readonly day: string;

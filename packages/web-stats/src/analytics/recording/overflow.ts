@@ -12,7 +12,6 @@ export const maxValuesPerDay = 10_000;
 /** Gives the value under which a value counts: itself, or `(other)` where the day's list is full. */
 export type CountedAs = (dimension: string, value: string) => string;
 
-/** A list that cannot take all new values of a batch. */
 interface NearlyFullList {
   readonly dimension: string;
   readonly wanted: ReadonlySet<string>;
@@ -71,7 +70,6 @@ function findNearlyFullLists(
   });
 }
 
-/** Reads the values under which events and visits count in a dimension. */
 interface ValueReader {
   readonly dimension: string;
   readonly ofEvent?: (event: SiteEvent) => string | null;
@@ -97,7 +95,6 @@ function readersOfVisits(list: StatisticsList): ValueReader[] {
   return list.visitDimension ? [ofVisits, { dimension: list.dimension, ofEvent: ({ path }) => path }] : [ofVisits];
 }
 
-/** Keeps a day's known values and as many new ones as fit; every further value counts as `(other)`. */
 function createListOverflow(
   nearlyFull: readonly NearlyFullList[],
   listed: ReadonlyMap<string, ReadonlySet<string>>,
@@ -141,7 +138,6 @@ type Occurrences = ReadonlyMap<string, ReadonlyMap<string, ReadonlyMap<string, n
 
 type OpenOccurrences = Map<string, Map<string, Map<string, number>>>;
 
-/** The custom events that a day already has. */
 interface ListedEvents {
   /** Bytes that new rows may take. */
   readonly capacityBytes: number;
@@ -207,7 +203,6 @@ const countEventBytesSql = `
   FROM daily_event WHERE site_id = $1 AND day = $2
   RETURNING "values"`;
 
-/** Counts the bytes of a day with a number of rows only. The caller has locked the site. */
 async function countEventBytes(client: pg.ClientBase, { siteId, day }: SiteDay): Promise<number> {
   const { rows } = await client.query<{ values: number }>(countEventBytesSql, [siteId, day]);
   return rows[0]?.values ?? 0;

@@ -5,7 +5,6 @@ import { listColumns } from "../../lists/lists.js";
 import { copyBytes, eventRowColumns } from "./copy-rows.js";
 import type { SiteEvent } from "./site-event.js";
 
-/** Characters with a backslash in a quoted element of an array. */
 const special = /["\\]/;
 
 /**
@@ -122,7 +121,6 @@ export async function tryLockSites(client: pg.ClientBase, siteIds: readonly stri
   return new Set(rows.map(({ id }) => id));
 }
 
-/** A column of `event`: its name and type, and its value of an event. */
 type EventColumn = readonly [name: string, type: string, read: (event: SiteEvent) => string | number | null];
 
 const ownColumns: readonly EventColumn[] = [
@@ -186,7 +184,6 @@ export async function insertEvents(client: pg.ClientBase, events: readonly SiteE
   return events.filter((_event, index) => !duplicates.has(index + 1));
 }
 
-/** Events as rows that `EventRows` wrote. */
 export interface WrittenEvents {
   readonly bytes: Buffer;
   readonly ends: Uint32Array;
@@ -242,10 +239,8 @@ export async function copyEvents(
   return fresh;
 }
 
-/** Bytes that go to the server at once, at least. */
 const chunkBytes = 262_144;
 
-/** The rows of some events, those in a row together. */
 function* rowsOf(events: readonly SiteEvent[], { bytes, ends, places }: WrittenEvents): Generator<Buffer> {
   let [start, end] = [0, 0];
   for (const event of events) {

@@ -122,7 +122,6 @@ interface OpenDay extends SiteDay {
   readonly state: DayState;
 }
 
-/** The rows of a day's visitors before a batch. */
 interface KnownDay {
   readonly visitors: Map<string, KnownVisitor>;
   readonly visits: Map<string, readonly Visit[]>;
@@ -130,7 +129,6 @@ interface KnownDay {
   remember(change: DayChange, merged: readonly VisitorVisits[]): void;
 }
 
-/** Recalls the visitors of new events, and reads those that the memory lacks. In the order of the days. */
 async function readKnown(
   client: pg.ClientBase,
   days: readonly OpenDay[],
@@ -292,7 +290,6 @@ export async function recordFreeEvents(
   return done;
 }
 
-/** What new events change in the rollups of their days. */
 async function workOut(
   client: pg.ClientBase,
   recorded: readonly SiteEvent[],

@@ -19,7 +19,6 @@ export const statFigures = [
 
 type StatFigure = (typeof statFigures)[number];
 
-/** A batch's additions to a row of `daily_stat`. */
 export type StatChange = Record<StatFigure, number>;
 
 interface OpenStat extends StatChange {
@@ -40,13 +39,10 @@ function seenHash(dimension: string, value: string): string {
 const seenDimensions = new Set(["hour", ...viewLists.map(({ dimension }) => dimension)]);
 const dimensionsPerView = new Set(listsPerView.map(({ dimension }) => dimension));
 
-/** A batch's additions to a day's rows of `daily_stat`. */
 class StatTable {
-  /** By dimension, then by value. */
   readonly tables = new Map<string, Map<string, OpenStat>>();
   /** Rows of which only the hash is known. */
   readonly unnamed = new Map<string, OpenStat>();
-  /** The rows of lists by view, by their hash. */
   private readonly perView = new Map<string, OpenStat>();
 
   constructor(readonly countedAs: CountedAs) {}
@@ -95,7 +91,6 @@ function openStat(hash: string): OpenStat {
   return { hash, ...noFigures };
 }
 
-/** A visitor of a day before a batch. */
 export interface KnownVisitor {
   /** Hashes of the values it was counted for, by `seenHash`. */
   readonly seen: readonly string[];
@@ -111,16 +106,13 @@ interface Entry {
   readonly path: string;
 }
 
-/** A batch's changes in a row of `daily_visitor`. */
 interface VisitorChange {
   readonly isNew: boolean;
   readonly newlySeen: readonly string[];
   readonly entry: Entry;
-  /** The visitor has another entry than before. */
   readonly isEntryNew: boolean;
 }
 
-/** A batch's changes for a site on a UTC day. */
 export interface DayChange {
   readonly siteId: string;
   readonly day: string;
@@ -204,7 +196,6 @@ function countValue(row: OpenStat, visitor: OpenVisitor | undefined): void {
   row.visitors++;
 }
 
-/** The visitor of a page view, with its entry updated. */
 function visitorOf(
   visitors: Map<string, OpenVisitor>,
   known: ReadonlyMap<string, KnownVisitor>,
@@ -228,7 +219,6 @@ function isBefore(a: { at: string; id: string }, b: { at: string; id: string }):
   return a.at < b.at || (a.at === b.at && a.id < b.id);
 }
 
-/** Moves a visitor from its former entry page to its present one. */
 function countEntry(stats: StatTable, before: Entry | undefined, visitor: OpenVisitor): void {
   const { entry } = visitor;
   if (before?.id === entry.id) return;
@@ -264,7 +254,6 @@ function hourOf(us: number): string {
   return String(Math.floor(us / hourUs)).padStart(2, "0");
 }
 
-/** A batch's changes of a visitor's rows of `visit`. */
 interface VisitChange {
   readonly visitor: string;
   /** The beginnings of rows that go. */

@@ -64,7 +64,6 @@ export const eventBounds = {
   properties: 30,
   /** All properties together, as JSON. */
   propertiesBytes: 8_192,
-  /** A day. */
   engagedMs: 86_400_000,
   scrollDepth: 100,
 } as const;

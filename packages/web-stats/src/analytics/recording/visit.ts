@@ -44,10 +44,8 @@ export interface OpenVisit extends Changing<Visit> {
   readonly added: SiteEvent[];
 }
 
-/** What a batch makes of a visitor's visits of a day. */
 export interface VisitorVisits {
   readonly visitor: string;
-  /** All visits before the batch. */
   readonly known: readonly Visit[];
   /** Those of them that the batch changes or joins. */
   readonly before: readonly Visit[];

@@ -3,7 +3,6 @@ import { type CopiedColumn, type CopiedType, copyRows } from "./copy-rows.js";
 import { keyOf, type SiteDay, toArray } from "./record-events.query.js";
 import { originColumns, type Visit } from "./visit.js";
 
-/** A column of `visit`: its name and type, and its value of a row. */
 type Column<Row> = readonly [name: string, type: CopiedType, read: (row: Row) => string | number | null];
 
 /** Those after the key, in the order of the statements. */

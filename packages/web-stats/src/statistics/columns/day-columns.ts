@@ -114,7 +114,6 @@ interface PartOfDay {
   readonly part: DayPart;
 }
 
-/** The columns that one request reads, and the work that it does with them. */
 export interface ColumnReader {
   readonly work: Work;
   /**
@@ -234,7 +233,6 @@ class PartMemory {
     return entry.version === version || isRecent ? entry : undefined;
   }
 
-  /** Hands over a day's parts, made from its events one at a time, and keeps them where there is room. */
   async make(
     { siteId, day }: SiteDay,
     { version, needs }: { version: string; needs: PartNeeds },

@@ -74,19 +74,16 @@ export interface DayPart {
   };
 }
 
-/** Whether a list counts a detail of page views. */
 export function isOfDetails(list: StatisticsList): boolean {
   return viewDetails.includes(list);
 }
 
-/** What a list counts: visits' own values, or those of their page views. */
 export function columnOf({ visits, events }: DayPart, { filter }: StatisticsList): TextColumn {
   const column = { ...visits.dimensions, page: events.pages, ...events.details }[filter];
   if (!column) throw new Error("The part was read without its details");
   return column;
 }
 
-/** What a question needs beside visits and pages. */
 export interface PartNeeds {
   readonly times?: boolean;
   readonly details?: boolean;

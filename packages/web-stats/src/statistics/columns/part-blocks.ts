@@ -104,7 +104,6 @@ export class TextCollector {
   }
 }
 
-/** Whole numbers below a bound in the narrowest array. */
 export function narrow(numbers: Uint32Array, bound: number): Ids {
   if (bound <= 256) return new Uint8Array(numbers);
   return bound <= 65_536 ? new Uint16Array(numbers) : numbers;
@@ -158,7 +157,6 @@ function readBlock<Name extends keyof PartBlocks>(block: Buffer): Stored<Name> {
   return deserialize(Buffer.from(block)) as Stored<Name>;
 }
 
-/** Whether a part has all that a question needs. */
 export function hasNeeds({ events }: DayPart, { times, details }: PartNeeds): boolean {
   return !(times && !events.times) && !(details && !events.details);
 }

@@ -83,7 +83,6 @@ type FilterSubject =
   | { readonly kind: "event"; readonly dimension: ViewFilter | "event" }
   | { readonly kind: "property"; readonly name: string };
 
-/** One condition on visits; a query has several, and all must hold. */
 export interface Filter {
   readonly subject: FilterSubject;
   readonly isNegated: boolean;
@@ -301,7 +300,6 @@ async function markEvents(
   return marks;
 }
 
-/** Leaves the visits with a marked event, or those without one. */
 function keepVisits({ visits }: DayPart, kept: Uint8Array, marks: Uint8Array, withoutOne: boolean): void {
   const { firstEvent, count } = visits;
   for (let visit = 0; visit < count; visit++) {

@@ -15,7 +15,6 @@ import {
 import { firstOf, type Work } from "../work.js";
 import { type Filter, type Match, matchVisits, needsOf } from "./filter.js";
 
-/** The visits that match, by index, with what counts of each: views and custom events. */
 interface Counted {
   readonly visits: Uint32Array;
   /** By visit's index in the part. */
@@ -46,7 +45,6 @@ function countEvents({ visits, events }: DayPart, match: Match): Counted {
   return { visits: matching.subarray(0, found), views, customs };
 }
 
-/** What counts by its time. */
 interface ByTime {
   readonly match: Match;
   readonly counted: Counted;
@@ -95,7 +93,6 @@ function addHours(hours: readonly Sums[], part: DayPart, counted: Counted, match
   for (const [hour, own] of hours.entries()) sums.addTo(own, 1 + hour, part.visits.durationUs);
 }
 
-/** Sums by value, with the bytes that they take in memory. */
 class HeldSums {
   readonly rows = new Map<string, Sums>();
   bytes = 0;
@@ -111,7 +108,6 @@ class HeldSums {
   }
 }
 
-/** Of a value with its sums or count. */
 export function heldBytes(value: string): number {
   return 200 + 2 * value.length;
 }

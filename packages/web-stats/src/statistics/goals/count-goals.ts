@@ -151,7 +151,6 @@ export function noTally(): GoalTally {
   return { visitors: 0, count: 0, revenue: new Map() };
 }
 
-/** Adds what the matching visits of a part did for goals, in the order of these. */
 export async function countGoals(
   tallies: readonly GoalTally[],
   part: DayPart,

@@ -93,7 +93,6 @@ interface GoalDeps {
   columns: ColumnReader;
 }
 
-/** Which days an answer is of, where it is not of all asked days. */
 interface Covered {
   coverage?: Coverage;
 }

@@ -14,7 +14,6 @@ const filters = parseFilters(`channel:is:${channel}`);
 /** Pages that visits of the asked days began with, in memory at once. */
 const maxPages = 100_000;
 
-/** Visits that an assistant's answers sent. */
 export interface Referral {
   visits: number;
   /** Events and page views that fulfil a goal, each once. */
@@ -29,7 +28,6 @@ export interface Referrals {
   readonly byDay: Map<string, number>;
 }
 
-/** Counts the visits of assistants and what they did for goals. Loops over the columns of days. */
 export async function readReferrals(
   { pool, columns }: { pool: pg.Pool; columns: ColumnReader },
   { siteId, days }: { siteId: string; days: Days },
