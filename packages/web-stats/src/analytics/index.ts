@@ -6,9 +6,9 @@ export { FollowedTwiceError, followLog } from "./import/follow-log.js";
 export { importEvents } from "./import/import-events.js";
 export { importRollups } from "./import/import-rollups.js";
 export { type ImportProgress, noProgress } from "./import/reader-services.js";
+export { createRequestRecorder, type RequestRecorder } from "./import/request-recorder.js";
 export { ImportSuspendedError, SiteDeletedError } from "./import/write-batches.js";
-export { createRequestRecorder, type RequestRecorder } from "./live/machine-recorder.js";
-export { createRecorder, type Recorder, WriterFullError } from "./live/recorder.js";
+export { createRecorder, type Recorder } from "./live/recorder.js";
 export {
   createSiteDirectory,
   isContestedSql,
@@ -19,5 +19,6 @@ export { keepVisitorDays, purgeEvents } from "./maintenance/event-retention.quer
 export { RebuildRunningError, rebuildRollups } from "./maintenance/rebuild-rollups.js";
 export type { Difference } from "./maintenance/rebuild-rollups.query.js";
 export { createPartitions, lockSites } from "./recording/record-events.query.js";
+export { WriterFullError } from "./recording/site-commit.js";
 export { eventBounds, type PropertyValue, type Revenue, readProperties, readRevenue } from "./recording/site-event.js";
 export { purgeSalts } from "./visitors/hash-visitor.js";

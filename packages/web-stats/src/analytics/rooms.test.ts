@@ -11,7 +11,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   maintenance: ["recording"],
   formats: ["attribution"],
   import: ["attribution", "visitors", "recording", "maintenance", "formats"],
-  live: ["attribution", "visitors", "recording", "maintenance", "import"],
+  live: ["attribution", "visitors", "recording"],
 };
 
 function findWrongImports(room: string, text: string): string[] {

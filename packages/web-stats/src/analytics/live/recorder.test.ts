@@ -3,7 +3,8 @@ import { createPool } from "@waymark/database";
 import { useDatabase } from "@waymark/testing";
 import { readRollups, recountRollups } from "../recording/recount.fixture.js";
 import { makeSite } from "../recording/site.fixture.js";
-import { type Beacon, createRecorder, WriterFullError } from "./recorder.js";
+import { WriterFullError } from "../recording/site-commit.js";
+import { type Beacon, createRecorder } from "./recorder.js";
 
 const database = useDatabase();
 const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:127.0) Gecko/20100101 Firefox/127.0";

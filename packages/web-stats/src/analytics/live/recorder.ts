@@ -1,6 +1,5 @@
 import { performance } from "node:perf_hooks";
 import {
-  createGroupCommit,
   createUuidV7,
   type GroupCommit,
   inOwnTransaction,
@@ -16,6 +15,7 @@ import { createReferrerReader, createSourceClassifier, cutToBytes } from "../att
 import { createBotCheck, createUserAgentReader } from "../attribution/user-agent.js";
 import { recordEvents, recordFreeEvents, recordLockedEvents, VisitorMemory } from "../recording/record-events.js";
 import { createPartitions, type Partitions, tryLockSites } from "../recording/record-events.query.js";
+import { createSiteCommit, lockTimeoutMs, type SitePart, WriterFullError } from "../recording/site-commit.js";
 import {
   type Engagement,
   eventBounds,
@@ -25,24 +25,6 @@ import {
 } from "../recording/site-event.js";
 import { createSaltStore, hashVisitor } from "../visitors/hash-visitor.js";
 import { createSiteDirectory, type KnownSite } from "./site-directory.js";
-
-/** The limit that refused events: of all waiting events, of one site's share, or of the wait for one site's lock. */
-type WriterLimit = "total" | "site" | "site-lock";
-
-const sentences: Record<WriterLimit, string> = {
-  total: "Too many events wait to be written",
-  site: "Too many events of this site wait to be written",
-  "site-lock": "Another writer has kept this site locked for too long",
-};
-
-/** Events cannot be written now; the client should come back later. */
-export class WriterFullError extends Error {
-  override name = "WriterFullError";
-
-  constructor(readonly limit: WriterLimit) {
-    super(sentences[limit]);
-  }
-}
 
 /** One site may use a quarter of the capacity. */
 const siteShare = 1 / 4;
@@ -80,17 +62,6 @@ function createEventCapacity(max: number): EventCapacity {
 /** Events that may wait, at some 500 bytes each. */
 const defaultMaxWaiting = 10_000;
 
-const maxBatch = 1_000;
-
-/** Connections that may wait for sites' locks; fewer where the pool would have none left for other work. */
-export const maxLockWaits = 3;
-
-/** Longer than any batch of an import holds a site's lock. */
-export const lockTimeoutMs = 1_000;
-
-/** After this wait for its site's lock an event is refused. */
-const defaultMaxLockWaitMs = 5_000;
-
 export interface EventWriterOptions {
   pool: pg.Pool;
   partitions: Partitions;
@@ -109,17 +80,10 @@ interface EventWriter {
   drain(): Promise<void>;
 }
 
-interface Part {
-  readonly siteId: string;
+interface Part extends SitePart {
   readonly events: readonly SiteEvent[];
-  /** Time of arrival, by `performance.now()`. */
-  readonly since: number;
 }
 
-/**
- * Writes events by group commit, in turns between sites. A batch never waits for a site's lock: events of a locked site
- * wait apart, on up to three connections, so that an import or a rebuild of one site does not hold up another.
- */
 export function createEventWriter(options: EventWriterOptions): EventWriter {
   const { maxWaiting = defaultMaxWaiting } = options;
   const capacity = createEventCapacity(maxWaiting);
@@ -151,24 +115,18 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
 }
 
 function batchParts(
-  { pool, partitions, maxLockWaitMs = defaultMaxLockWaitMs }: EventWriterOptions,
+  { pool, partitions, maxLockWaitMs }: EventWriterOptions,
   maxWaitingRows: number,
 ): GroupCommit<Part, void> {
   const memory = new VisitorMemory();
-  return createGroupCommit<Part, void>({
+  return createSiteCommit<Part, void>({
     name: "record-events",
-    ownerOf: ({ siteId }) => siteId,
+    pool,
     countOf: ({ events }) => events.length,
-    targetOf: ({ siteId }) => siteId,
-    sharesTargets: true,
-    maxRows: maxBatch,
     maxWaitingRows,
-    refuse: ({ scope }) => new WriterFullError(scope === "owner" ? "site" : "total"),
+    maxLockWaitMs,
     run: (parts) => writeFreeSites({ pool, partitions, memory }, parts),
     runLocked: (parts) => writeLockedSite(pool, partitions, parts),
-    maxLockWaits: Math.max(1, Math.min(maxLockWaits, (pool.options.max ?? 1) - 2)),
-    giveUp: ({ since }) => (performance.now() - since >= maxLockWaitMs ? new WriterFullError("site-lock") : undefined),
-    retry: "in-halves",
   });
 }
 

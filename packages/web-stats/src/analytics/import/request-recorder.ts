@@ -1,19 +1,19 @@
 import { performance } from "node:perf_hooks";
-import { createGroupCommit, rowIsLocked, tryTransaction, withTransaction } from "@waymark/database";
+import { rowIsLocked, tryTransaction, withTransaction } from "@waymark/database";
 import { validationError } from "@waymark/errors";
 import { inSteps } from "@waymark/service/http";
 import type pg from "pg";
 import { createClaimCheck } from "../attribution/machine-claims.js";
 import { createMachineNamer } from "../attribution/machines.js";
 import { cutToBytes } from "../attribution/source-classifier.js";
-import { countMachines } from "../import/count-machines.query.js";
-import { readImportLine } from "../import/import-line.schema.js";
-import { type EncodedMachines, MachineLines } from "../import/machine-lines.js";
-import { OccurrenceCounter } from "../import/occurrences.js";
 import { holdHorizon } from "../maintenance/event-retention.query.js";
 import { lockSites, tryLockSites } from "../recording/record-events.query.js";
+import { createSiteCommit, lockTimeoutMs, type SitePart } from "../recording/site-commit.js";
 import { eventBounds } from "../recording/site-event.js";
-import { lockTimeoutMs, maxLockWaits, WriterFullError } from "./recorder.js";
+import { countMachines } from "./count-machines.query.js";
+import { readImportLine } from "./import-line.schema.js";
+import { type EncodedMachines, MachineLines } from "./machine-lines.js";
+import { OccurrenceCounter } from "./occurrences.js";
 
 interface ServedRequest {
   readonly url: URL;
@@ -55,17 +55,12 @@ function createMachineFinder() {
   };
 }
 
-interface Part {
-  readonly siteId: string;
+interface Part extends SitePart {
   readonly machines: EncodedMachines;
-  readonly since: number;
 }
 
 /** Requests of machines that are counted, or the first day that takes some, where a request is older. */
 type Counted = { readonly counted: number } | { readonly horizon: string };
-
-/** After this wait for its site's lock a batch is refused. */
-const maxLockWaitMs = 5_000;
 
 /** A probe of `site_pkey` for each. */
 const findSitesSql = "SELECT id FROM site WHERE id = ANY($1)";
@@ -85,14 +80,10 @@ async function countParts(client: pg.ClientBase, parts: readonly Part[]): Promis
 }
 
 function createMachineWriter(pool: pg.Pool): (siteId: string, machines: EncodedMachines) => Promise<Counted> {
-  const commit = createGroupCommit<Part, Counted>({
+  const commit = createSiteCommit<Part, Counted>({
     name: "record-machines",
-    ownerOf: ({ siteId }) => siteId,
+    pool,
     countOf: ({ machines }) => machines.ids.length,
-    targetOf: ({ siteId }) => siteId,
-    sharesTargets: true,
-    maxRows: 1_000,
-    refuse: ({ scope }) => new WriterFullError(scope === "owner" ? "site" : "total"),
     run: (parts) =>
       withTransaction(pool, async (client) => {
         const free = await tryLockSites(client, [...new Set(parts.map(({ siteId }) => siteId))]);
@@ -108,9 +99,6 @@ function createMachineWriter(pool: pg.Pool): (siteId: string, machines: EncodedM
       });
       return results;
     },
-    maxLockWaits: Math.max(1, Math.min(maxLockWaits, (pool.options.max ?? 1) - 2)),
-    giveUp: ({ since }) => (performance.now() - since >= maxLockWaitMs ? new WriterFullError("site-lock") : undefined),
-    retry: "in-halves",
   });
   return (siteId, machines) => commit.add({ siteId, machines, since: performance.now() });
 }
