@@ -17,9 +17,11 @@ import {
   readDay,
 } from "../formats/plausible-export.js";
 import {
+  addOccurrences,
   eventRowBytes,
   maxEventBytesPerDay,
   maxValuesPerDay,
+  type OpenOccurrences,
   overflowEvents,
   rolledValue,
 } from "../recording/overflow.js";
@@ -269,12 +271,8 @@ async function recordDay(client: pg.ClientBase, siteId: string, day: string): Pr
     const values = byDimension.get(dimension) ?? new Map<string, StatChange>();
     byDimension.set(dimension, values.set(value, figures));
   }
-  const occurrences = new Map<string, Map<string, Map<string, number>>>();
-  for (const { name, property, value, count } of events) {
-    const properties = occurrences.get(name) ?? new Map<string, Map<string, number>>();
-    const values = properties.get(property) ?? new Map<string, number>();
-    occurrences.set(name, properties.set(property, values.set(value, count)));
-  }
+  const occurrences: OpenOccurrences = new Map();
+  for (const { name, property, value, count } of events) addOccurrences(occurrences, [name, property, value], count);
   const isNew = { capacityBytes: maxEventBytesPerDay, has: () => false, hasProperty: () => false };
   const change = {
     siteId,

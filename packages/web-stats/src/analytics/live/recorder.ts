@@ -29,18 +29,13 @@ import { createSiteDirectory, type KnownSite } from "./site-directory.js";
 /** One site may use a quarter of the capacity. */
 const siteShare = 1 / 4;
 
-interface EventCapacity {
-  /** Takes capacity for all sites' events or for none. @throws WriterFullError `total` or `site` */
-  take(groups: ReadonlyMap<string, readonly SiteEvent[]>): void;
-  give(siteId: string, events: number): void;
-}
-
-function createEventCapacity(max: number): EventCapacity {
+function createEventCapacity(max: number) {
   const held = new Map<string, number>();
   const maxPerSite = Math.max(1, Math.floor(max * siteShare));
   let total = 0;
   return {
-    take(groups) {
+    /** Takes capacity for all sites' events or for none. @throws WriterFullError `total` or `site` */
+    take(groups: ReadonlyMap<string, readonly SiteEvent[]>): void {
       let more = 0;
       for (const events of groups.values()) more += events.length;
       if (total + more > max) throw new WriterFullError("total");
@@ -50,7 +45,7 @@ function createEventCapacity(max: number): EventCapacity {
       total += more;
       for (const [siteId, events] of groups) held.set(siteId, (held.get(siteId) ?? 0) + events.length);
     },
-    give(siteId, events) {
+    give(siteId: string, events: number): void {
       const left = (held.get(siteId) ?? 0) - events;
       if (left > 0) held.set(siteId, left);
       else held.delete(siteId);

@@ -134,9 +134,9 @@ export function eventRowCost(name: string, property: string, value: string): num
 }
 
 /** Occurrences of custom events by name, property (empty for the event itself) and value. */
-type Occurrences = ReadonlyMap<string, ReadonlyMap<string, ReadonlyMap<string, number>>>;
+export type Occurrences = ReadonlyMap<string, ReadonlyMap<string, ReadonlyMap<string, number>>>;
 
-type OpenOccurrences = Map<string, Map<string, Map<string, number>>>;
+export type OpenOccurrences = Map<string, Map<string, Map<string, number>>>;
 
 interface ListedEvents {
   /** Bytes that new rows may take. */
@@ -161,17 +161,22 @@ export function overflowEvents(occurrences: Occurrences, listed: ListedEvents): 
         const cost = isListed ? 0 : eventRowCost(name, property, value);
         if (cost <= capacityBytes) {
           capacityBytes -= cost;
-          add(counted, [name, property, value], count);
-        } else if (property !== "" && knows(name, property)) add(counted, [name, property, otherValue], count);
-        else if (property !== "" && knows(name, "")) add(counted, [name, otherValue, otherValue], count);
-        else if (property === "") add(counted, [otherValue, "", ""], count);
+          addOccurrences(counted, [name, property, value], count);
+        } else if (property !== "" && knows(name, property))
+          addOccurrences(counted, [name, property, otherValue], count);
+        else if (property !== "" && knows(name, "")) addOccurrences(counted, [name, otherValue, otherValue], count);
+        else if (property === "") addOccurrences(counted, [otherValue, "", ""], count);
       }
     }
   }
   return counted;
 }
 
-function add(occurrences: OpenOccurrences, [name, property, value]: [string, string, string], count: number): void {
+export function addOccurrences(
+  occurrences: OpenOccurrences,
+  [name, property, value]: readonly [name: string, property: string, value: string],
+  count: number,
+): void {
   const properties = occurrences.get(name) ?? new Map<string, Map<string, number>>();
   const values = properties.get(property) ?? new Map<string, number>();
   values.set(value, (values.get(value) ?? 0) + count);

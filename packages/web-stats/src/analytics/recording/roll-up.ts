@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { lists, listsPerView, viewLists, visitDimensionOf, visitLists } from "../../lists/lists.js";
 import { hash64 } from "../visitors/hash-visitor.js";
-import { type CountedAs, rolledValue } from "./overflow.js";
+import { addOccurrences, type CountedAs, type Occurrences, type OpenOccurrences, rolledValue } from "./overflow.js";
 import type { SiteEvent } from "./site-event.js";
 import { isWaiting, microsOf, type OpenVisit, type Visit, type VisitorVisits } from "./visit.js";
 
@@ -122,8 +122,7 @@ export interface DayChange {
   readonly unnamedStats: ReadonlyMap<string, StatChange>;
   readonly visitors: ReadonlyMap<string, VisitorChange>;
   readonly visits: readonly VisitChange[];
-  /** Occurrences by custom event's name, property (empty for the event itself) and value. */
-  readonly events: ReadonlyMap<string, ReadonlyMap<string, ReadonlyMap<string, number>>>;
+  readonly events: Occurrences;
 }
 
 /**
@@ -139,7 +138,7 @@ export function rollUp(
 ): DayChange {
   const stats = new StatTable(countedAs);
   const visitors = new Map<string, OpenVisitor>();
-  const occurrences = new Map<string, Map<string, Map<string, number>>>();
+  const occurrences: OpenOccurrences = new Map();
   const total = stats.at("total", "");
   for (const event of events) {
     if (event.type === "engagement") {
@@ -227,24 +226,10 @@ function countEntry(stats: StatTable, before: Entry | undefined, visitor: OpenVi
   stats.at("entry", entry.path).visitors++;
 }
 
-function countOccurrence(occurrences: Map<string, Map<string, Map<string, number>>>, event: SiteEvent): void {
-  const { name, props } = event;
-  const properties = obtain(occurrences, name ?? "", () => new Map<string, Map<string, number>>());
-  add(properties, "", "");
-  for (const [property, value] of Object.entries(props ?? {})) add(properties, property, rolledValue(value));
-}
-
-function add(properties: Map<string, Map<string, number>>, property: string, value: string): void {
-  const values = obtain(properties, property, () => new Map<string, number>());
-  values.set(value, (values.get(value) ?? 0) + 1);
-}
-
-function obtain<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
-  const there = map.get(key);
-  if (there !== undefined) return there;
-  const made = make();
-  map.set(key, made);
-  return made;
+function countOccurrence(occurrences: OpenOccurrences, { name, props }: SiteEvent): void {
+  addOccurrences(occurrences, [name ?? "", "", ""], 1);
+  for (const [property, value] of Object.entries(props ?? {}))
+    addOccurrences(occurrences, [name ?? "", property, rolledValue(value)], 1);
 }
 
 const [entryDimension, exitDimension] = [visitDimensionOf(lists.entryPages), visitDimensionOf(lists.exitPages)];
