@@ -47,12 +47,6 @@ export async function findPrompts(
   return prompts;
 }
 
-/** A trace that agents' events made or added to. */
-export interface RunToExtend {
-  accountId: string;
-  traceId: string;
-}
-
 /**
  * Moves the end of a run, and of its prompt's span, to that of its latest span: no event tells it. A probe of `trace_pkey` and
  * the trace's range of `span_pkey`.
@@ -70,7 +64,7 @@ const extendRunSql = `
   WHERE s.account_id = $1 AND s.trace_id = $2 AND s.id = (SELECT id FROM root) AND s.ended_at < latest.ended_at`;
 
 export function createRunExtender(batching: Batching) {
-  return oneByOne<RunToExtend, void>(batching, "extend-run", async (pool, { accountId, traceId }) => {
+  return oneByOne<{ accountId: string; traceId: string }, void>(batching, "extend-run", async (pool, { accountId, traceId }) => {
     await pool.query({ name: "extend-run", text: extendRunSql, values: [accountId, traceId] });
   });
 }

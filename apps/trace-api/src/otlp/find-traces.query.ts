@@ -1,3 +1,4 @@
+import type { Batched } from "@waymark/database";
 import { arrayLiteral, type Batching, type Labels, maxTags, textLabels } from "@waymark/traces";
 import { type SomeLabels, sortedTags } from "@waymark/traces/otlp";
 import type pg from "pg";
@@ -79,6 +80,23 @@ export function createTraceFinder({ pool, createGroupCommit }: Batching) {
     maxRows: maxTracesToFind,
     countOf: ({ otelTraceIds }) => otelTraceIds.length,
   });
+}
+
+/** The stored ones of any number of traces, each once, in portions of a look-up. */
+export async function* findStored(
+  find: Batched<OtlpTracesToFind, FoundTrace[]>,
+  accountId: string,
+  otelTraceIds: Iterable<string>,
+): AsyncGenerator<{ accountId: string; otelTraceId: string; traceId: string }[]> {
+  const different = [...new Set(otelTraceIds)];
+  for (let i = 0; i < different.length; i += maxTracesToFind) {
+    const some = different.slice(i, i + maxTracesToFind);
+    const found = await find({ accountId, otelTraceIds: some });
+    yield some.flatMap((otelTraceId, n) => {
+      const trace = found[n];
+      return trace && trace !== "deleted" ? [{ accountId, otelTraceId, traceId: trace.id }] : [];
+    });
+  }
 }
 
 async function findTraces(pool: pg.Pool, requests: readonly OtlpTracesToFind[]): Promise<FoundTrace[][]> {

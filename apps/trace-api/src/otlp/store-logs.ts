@@ -4,7 +4,7 @@ import type { MappedLog } from "@waymark/traces/otlp";
 import type { Sender } from "../usage/trace-quota.js";
 import { bytesOfLog, createLogStore } from "./add-logs.query.js";
 import type { CompleteSpans } from "./complete-spans.query.js";
-import { type FoundTrace, maxTracesToFind, type OtlpTracesToFind } from "./find-traces.query.js";
+import { type FoundTrace, findStored, type OtlpTracesToFind } from "./find-traces.query.js";
 import { inPortions } from "./trace-group.js";
 
 export interface StoreLogsDeps extends Batching {
@@ -34,18 +34,12 @@ export function createLogsStore(deps: StoreLogsDeps): StoreLogs {
   const addLogs = createLogStore(deps);
 
   async function completeTraces(accountId: string, otelTraceIds: readonly string[]): Promise<void> {
-    const found = await deps.findTraces({ accountId, otelTraceIds });
-    const traces = otelTraceIds.flatMap((otelTraceId, n) => {
-      const trace = found[n];
-      return trace && trace !== "deleted" ? [{ accountId, otelTraceId, traceId: trace.id }] : [];
-    });
-    for (let i = 0; i < traces.length; i += maxTracesAtOnce) {
-      await Promise.all(
-        traces.slice(i, i + maxTracesAtOnce).map(async (trace) => {
-          if (await deps.completeSpans(trace)) await deps.clearFailure(trace);
-        }),
-      );
-    }
+    const complete = async (trace: Parameters<CompleteSpans>[0]) => {
+      if (await deps.completeSpans(trace)) await deps.clearFailure(trace);
+    };
+    for await (const traces of findStored(deps.findTraces, accountId, otelTraceIds))
+      for (let i = 0; i < traces.length; i += maxTracesAtOnce)
+        await Promise.all(traces.slice(i, i + maxTracesAtOnce).map(complete));
   }
 
   return async ({ accountId, plan, month }, logs) => {
@@ -63,9 +57,8 @@ export function createLogsStore(deps: StoreLogsDeps): StoreLogs {
         deps.countAccepted("log", part.length - result.span_logs - result.waiting_logs);
       }
     }
-    const traceIds = [...new Set(logs.map(({ traceId }) => traceId))];
-    for (let i = 0; i < traceIds.length; i += maxTracesToFind)
-      await completeTraces(accountId, traceIds.slice(i, i + maxTracesToFind));
+    const traceIds = logs.map(({ traceId }) => traceId);
+    await completeTraces(accountId, traceIds);
     return { refused, usedBytes };
   };
 }
