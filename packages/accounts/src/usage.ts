@@ -1,6 +1,6 @@
 import type { Queryable } from "@waymark/database";
 import { utcMonth } from "@waymark/plan";
-import { getUsage, type Instrumentation, type KeepMode, type Kept, presentUsage, setKeep } from "@waymark/traces";
+import { getUsage, type Instrumentation, type KeepMode, type Kept, setKeep } from "@waymark/traces";
 import type pg from "pg";
 import { type Account, findPlan, unknownAccount } from "./accounts.js";
 
@@ -20,8 +20,7 @@ export async function changeKeep(
 /** An account's use of its plan in the UTC month of `now`, as `GET /usage` of the trace API. @throws AccountError `unknown_account` */
 export async function readPlanUsage(pool: pg.Pool, accountId: string, now: Date) {
   const { plan } = await findPlan(pool, accountId);
-  const month = utcMonth(now);
-  return presentUsage(plan, await getUsage(pool, { accountId, month: month.firstDay }), month);
+  return getUsage(pool, { accountId, plan, month: utcMonth(now) });
 }
 
 export type Usage = Awaited<ReturnType<typeof readUsage>>;

@@ -18,27 +18,16 @@ const getUsageSql = `
     COALESCE((SELECT leave_out FROM account WHERE id = $1), '{}') AS leave_out,
     (SELECT count(*)::int FROM agent WHERE account_id = $1) AS agents`;
 
-/** Returns zeros for an unknown account. `month` is the first day of a UTC month, `YYYY-MM-DD`. */
+const noUse: Used = { traces: 0, bytes: 0, dropped: 0, agents: 0, keep: "all", leave_out: [] };
+
+/** The limits of an account's plan and their use in a month; zeros for an unknown account. */
 export async function getUsage(
   pool: pg.Pool,
-  { accountId, month }: { accountId: string; month: string },
-): Promise<Used> {
-  const { rows } = await pool.query<Used>({ name: "get-usage", text: getUsageSql, values: [accountId, month] });
-  return rows[0] ?? { traces: 0, bytes: 0, dropped: 0, agents: 0, keep: "all", leave_out: [] };
-}
-
-/** Reads the account's trace count of a month. One probe of `trace_usage_pkey`. */
-const readUsedTracesSql = "SELECT traces FROM trace_usage WHERE account_id = $1 AND month = $2";
-
-export async function readUsedTraces(
-  db: pg.Pool | pg.PoolClient,
-  { accountId, month }: { accountId: string; month: string },
-): Promise<number> {
-  const { rows } = await db.query<{ traces: number }>(readUsedTracesSql, [accountId, month]);
-  return rows[0]?.traces ?? 0;
-}
-
-export function presentUsage(planId: PlanId, used: Used, month: UtcMonth) {
+  { accountId, plan: planId, month }: { accountId: string; plan: PlanId; month: UtcMonth },
+) {
+  const values = [accountId, month.firstDay];
+  const { rows } = await pool.query<Used>({ name: "get-usage", text: getUsageSql, values });
+  const [used = noUse] = rows;
   const plan = planOf(planId);
   return {
     plan: planId,
@@ -60,4 +49,15 @@ export function presentUsage(planId: PlanId, used: Used, month: UtcMonth) {
     agents: { limit: plan.agents, current: used.agents },
     retention_days: plan.retentionDays,
   };
+}
+
+/** Reads the account's trace count of a month. One probe of `trace_usage_pkey`. */
+const readUsedTracesSql = "SELECT traces FROM trace_usage WHERE account_id = $1 AND month = $2";
+
+export async function readUsedTraces(
+  db: pg.Pool | pg.PoolClient,
+  { accountId, month }: { accountId: string; month: string },
+): Promise<number> {
+  const { rows } = await db.query<{ traces: number }>(readUsedTracesSql, [accountId, month]);
+  return rows[0]?.traces ?? 0;
 }

@@ -1,10 +1,4 @@
-export {
-  presentSeries,
-  readSeries,
-  seriesEntrySchema,
-  seriesQuerySchema,
-  seriesToRead,
-} from "./agents/read-series.query.js";
+export { readSeries, seriesEntrySchema, seriesQuerySchema, seriesToRead } from "./agents/read-series.query.js";
 export {
   type Batching,
   fewWaiting,
@@ -39,14 +33,13 @@ export {
   failureSchema,
   failuresToList,
   listFailures,
-  presentFailurePage,
   readTraceFailures,
 } from "./failures/list-failures.query.js";
 export { arrayLiteral, type Columns, columnArrays, rowSql, textOf, timestamp, unnestSql } from "./field-table.js";
 export { findOtelTrace } from "./find-otel-trace.query.js";
 export { largeAnswerLimits } from "./get-large-trace.query.js";
 export { createTraceReader, type TraceReader } from "./get-trace.query.js";
-export { getUsage, presentUsage, readUsedTraces } from "./get-usage.query.js";
+export { getUsage, readUsedTraces } from "./get-usage.query.js";
 export { dropNoise } from "./keep/drop-noise.query.js";
 export { type KeepMode, type Kept, keepModes, setKeep } from "./keep/keep.query.js";
 export { droppedNameSchema, listDropped, maxListedNames } from "./keep/list-dropped.query.js";
@@ -69,13 +62,7 @@ export {
   turnSchema,
 } from "./labels/read-session.query.js";
 export { listAgentNames } from "./list-agent-names.query.js";
-export {
-  agentQuerySchema,
-  agentSchema,
-  agentsToList,
-  listAgents,
-  presentAgentPage,
-} from "./list-agents.query.js";
+export { agentQuerySchema, agentSchema, agentsToList, listAgents } from "./list-agents.query.js";
 export {
   type ListedTrace,
   listTraces,
@@ -98,7 +85,6 @@ export {
   modelSumsSchema,
   modelUsageQuerySchema,
   modelUsageToRead,
-  presentModelUsage,
   readModelUsage,
   readTraceUsage,
   readUsageTables,

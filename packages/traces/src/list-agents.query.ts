@@ -1,4 +1,3 @@
-import { validationError } from "@waymark/errors";
 import { textProblem } from "@waymark/service/fields";
 import type pg from "pg";
 import { z } from "zod";
@@ -9,10 +8,11 @@ import {
   checkRange,
   countedRange,
   cursorParameter,
-  encodeCursor,
   limitParameter,
   maxCountedTraces,
+  pageOf,
   recentRange,
+  refuseLarge,
 } from "./paging.js";
 import type { TraceStatus } from "./statuses.js";
 import {
@@ -48,13 +48,6 @@ export const agentSchema = z.object({
 
 type ListedAgent = z.output<typeof agentSchema>;
 
-interface AgentPage {
-  agents: ListedAgent[];
-  from: string;
-  to: string;
-  isLast: boolean;
-}
-
 export const agentQuerySchema = z
   .object({
     ...countedRange("traces"),
@@ -79,10 +72,6 @@ export function agentsToList(accountId: string, query: z.output<typeof agentQuer
     labels: labelsToFind(query),
     withFigures: include === "figures",
   };
-}
-
-export function presentAgentPage({ agents, from, to, isLast }: AgentPage) {
-  return { agents, from, to, next_cursor: isLast ? null : encodeCursor(agents.at(-1)?.id ?? "") };
 }
 
 /**
@@ -118,7 +107,7 @@ interface Row extends Omit<ListedAgent, "traces">, Record<TraceStatus, number> {
 }
 
 /** @throws AppError 400 on `from` if the range has more than {@link maxCountedTraces} traces */
-export async function listAgents(pool: pg.Pool, query: AgentsToList): Promise<AgentPage> {
+export async function listAgents(pool: pg.Pool, query: AgentsToList) {
   const { accountId, from, to, after, limit, labels = {} } = query;
   // One row more than the page holds if the list goes on.
   const values = [accountId, from, to, after, limit + 1, maxCountedTraces + 1];
@@ -128,16 +117,13 @@ export async function listAgents(pool: pg.Pool, query: AgentsToList): Promise<Ag
       ? { ...statements.labelled, values: [...values, ...labelCondition(labels).values] }
       : { ...statements.all, values },
   );
-  if ((rows[0]?.examined ?? 0) > maxCountedTraces) {
-    const most = maxCountedTraces.toLocaleString("en");
-    throw validationError({ from: `Must be later: more than ${most} traces started from ${from} up to ${to}` });
-  }
-  const agents = rows.slice(0, limit).map(({ id, created_at, last_started_at, ...row }) => {
+  refuseLarge(query, rows[0]?.examined ?? 0);
+  const { page, next_cursor } = pageOf(rows, limit, ({ id }) => id);
+  const agents = page.map(({ id, created_at, last_started_at, ...row }): ListedAgent => {
     const { running, success, error, timeout } = row;
     return { id, created_at, traces: { running, success, error, timeout }, last_started_at };
   });
-  const isLast = rows.length <= limit;
-  if (!query.withFigures) return { agents, from, to, isLast };
+  if (!query.withFigures) return { agents, from, to, next_cursor };
   const ids = agents.map(({ id }) => id);
   const condition = isLabelled ? labelCondition(labels) : undefined;
   const figures = await readFigures(pool, query, ids, condition);
@@ -147,5 +133,5 @@ export async function listAgents(pool: pg.Pool, query: AgentsToList): Promise<Ag
     ...(figures.get(agent.id) ?? noFigures),
     ...(tokens.get(agent.id) ?? noTokens),
   }));
-  return { agents: withFigures, from, to, isLast };
+  return { agents: withFigures, from, to, next_cursor };
 }

@@ -14,7 +14,14 @@ import {
   type TracePage,
   type TracesToFind,
 } from "./list-traces.query.js";
-import { checkRange, cursorParameter, encodeCursor, limitParameter, rangeParameters } from "./paging.js";
+import {
+  checkRange,
+  cursorParameter,
+  encodeCursor,
+  limitParameter,
+  rangeParameters,
+  readTimeAndId,
+} from "./paging.js";
 import { maxScoreName } from "./scores/read-scores.query.js";
 import { traceStatuses } from "./statuses.js";
 import { labelParameters, labelsToFind } from "./trace-fields.js";
@@ -135,11 +142,10 @@ function startOf({ cursor, to }: TraceQuery): TraceCursor {
 }
 
 function readCursor(text: string): TraceCursor | undefined {
-  const [time = "", id = "", ...rest] = text.split(" ");
-  const startedAt = parseTimestamp(time);
-  const within = readWithin(rest);
-  if (!startedAt.ok || !isUuid(id) || (rest.length > 0 && !within)) return undefined;
-  return { startedAt: startedAt.value, id, within };
+  const read = readTimeAndId(text);
+  const within = readWithin(read?.rest ?? []);
+  if (!read || (read.rest.length > 0 && !within)) return undefined;
+  return { startedAt: read.time, id: read.id, within };
 }
 
 function readWithin([traceId = "", spanId = "", found = "", hash = "", ...rest]: string[]): CursorWithin | undefined {

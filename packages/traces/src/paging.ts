@@ -1,3 +1,4 @@
+import { isUuid } from "@waymark/database";
 import { validationError } from "@waymark/errors";
 import { asParameter, parseTimestamp, wordsParameter } from "@waymark/service/fields";
 import { z } from "zod";
@@ -37,6 +38,20 @@ export function cursorParameter<Cursor>(read: (text: string) => Cursor | undefin
 
 export function encodeCursor(text: string): string {
   return Buffer.from(text, "utf8").toString("base64url");
+}
+
+/** The rows of a page, of which one more was read, and its `next_cursor` by the text of the last one. */
+export function pageOf<Row>(rows: readonly Row[], limit: number, textOf: (last: Row) => string) {
+  const page = rows.slice(0, limit);
+  const last = rows.length > limit ? page.at(-1) : undefined;
+  return { page, next_cursor: last === undefined ? null : encodeCursor(textOf(last)) };
+}
+
+/** A time and an id after it, with what follows. */
+export function readTimeAndId(text: string): { time: string; id: string; rest: string[] } | undefined {
+  const [given = "", id = "", ...rest] = text.split(" ");
+  const time = parseTimestamp(given);
+  return time.ok && isUuid(id) ? { time: time.value, id, rest } : undefined;
 }
 
 /** `?include=`: parts that an answer has where asked for. */
@@ -110,6 +125,14 @@ export function timestampParameter(description: string) {
     })
     .optional()
     .meta({ format: "date-time", description });
+}
+
+/** @throws AppError 400 on `from` if more of a range was read than an answer takes */
+export function refuseLarge({ from, to }: Range, examined: number, most = maxCountedTraces, what = "traces started") {
+  if (examined <= most) return;
+  throw validationError({
+    from: `Must be later: more than ${most.toLocaleString("en")} ${what} from ${from} up to ${to}`,
+  });
 }
 
 /** An account within its plan never exceeds it: the 90 days of Pro touch five months of 50,000 traces. */

@@ -1,5 +1,5 @@
 import { createMute, deleteMute, listMutes } from "@waymark/alerts";
-import { failureQuerySchema, failuresToList, listFailures, presentFailurePage } from "@waymark/traces";
+import { failureQuerySchema, failuresToList, listFailures } from "@waymark/traces";
 import { z } from "zod";
 import type { AppDeps } from "../app-deps.js";
 import { type AnswerOf, viewerRoute } from "../session/viewer.js";
@@ -19,8 +19,7 @@ export function failureRoutes({ pool, now }: AppDeps) {
   return [
     viewerRoute("get", "/failures", {
       query: failureQuerySchema,
-      handle: async ({ viewer: { accountId }, query }) =>
-        presentFailurePage(await listFailures(pool, failuresToList(accountId, query, now()))),
+      handle: ({ viewer: { accountId }, query }) => listFailures(pool, failuresToList(accountId, query, now())),
     }),
     /** Failures whose alerts stay silent, with their number, oldest first. */
     viewerRoute("get", "/mutes", {

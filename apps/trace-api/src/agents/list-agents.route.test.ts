@@ -190,7 +190,7 @@ describe("GET /api/v1/agents", () => {
       expect(answer.body.fields).toEqual({ from: expect.stringMatching(/later: more than 250,000 traces/) });
       await list(account, { ...june, from: "2026-06-02T00:00:00.000001Z" });
       const query = { accountId: account.id, ...june, after: "agent", limit: 1 };
-      expect(await listAgents(test.pool, query)).toEqual({ agents: [], ...june, isLast: true });
+      expect(await listAgents(test.pool, query)).toEqual({ agents: [], ...june, next_cursor: null });
     });
   });
 });

@@ -8,7 +8,6 @@ import {
   listAgents,
   maxCountedTraces,
   oneByOne,
-  presentAgentPage,
   type TimedBatching,
   timestamp,
 } from "@waymark/traces";
@@ -25,7 +24,7 @@ const agentsSchema = named(
 );
 
 export function listAgentsRoute(deps: TimedBatching) {
-  const readPage = oneByOne(deps, "list-agents", listAgents, fewWaiting);
+  const read = oneByOne(deps, "list-agents", listAgents, fewWaiting);
   return route({
     method: "get",
     scope: "read",
@@ -54,8 +53,7 @@ export function listAgentsRoute(deps: TimedBatching) {
       },
     },
     async handle({ query, response }) {
-      const page = await readPage(agentsToList(principalOf(response).accountId, query, deps.now()));
-      return { status: 200, body: presentAgentPage(page) };
+      return { status: 200, body: await read(agentsToList(principalOf(response).accountId, query, deps.now())) };
     },
   });
 }

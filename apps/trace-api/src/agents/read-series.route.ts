@@ -4,7 +4,6 @@ import { named, route } from "@waymark/service/http";
 import {
   fewWaiting,
   oneByOne,
-  presentSeries,
   readSeries,
   seriesEntrySchema,
   seriesQuerySchema,
@@ -71,10 +70,9 @@ export function readSeriesRoute(deps: TimedBatching) {
     },
     async handle({ params, query, response }) {
       const of = { accountId: principalOf(response).accountId, agentId: agentIdOf(params) };
-      const asked = seriesToRead(of, query, deps.now());
-      const series = await read(asked);
-      if (series.length === 0) throw new AppError("agent_not_found");
-      return { status: 200, body: presentSeries(asked, series) };
+      const series = await read(seriesToRead(of, query, deps.now()));
+      if (!series) throw new AppError("agent_not_found");
+      return { status: 200, body: series };
     },
   });
 }

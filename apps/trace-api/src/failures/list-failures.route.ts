@@ -7,7 +7,6 @@ import {
   fewWaiting,
   listFailures,
   oneByOne,
-  presentFailurePage,
   type TimedBatching,
 } from "@waymark/traces";
 import { z } from "zod";
@@ -18,7 +17,7 @@ const failuresSchema = named(
 );
 
 export function listFailuresRoute(deps: TimedBatching) {
-  const readPage = oneByOne(deps, "list-failures", listFailures, fewWaiting);
+  const read = oneByOne(deps, "list-failures", listFailures, fewWaiting);
   return route({
     method: "get",
     scope: "read",
@@ -51,8 +50,7 @@ export function listFailuresRoute(deps: TimedBatching) {
       },
     },
     async handle({ query, response }) {
-      const page = await readPage(failuresToList(principalOf(response).accountId, query, deps.now()));
-      return { status: 200, body: presentFailurePage(page) };
+      return { status: 200, body: await read(failuresToList(principalOf(response).accountId, query, deps.now())) };
     },
   });
 }

@@ -59,7 +59,7 @@ interface Position {
 }
 
 export function searchSpansRead(deps: Batching & { readTracePage: TracePageReader }): ToolRead {
-  const search = oneByOne(deps, "tool-search-spans", searchTrace, fewWaiting);
+  const search = oneByOne(deps, "tool-search-spans", searchSpans, fewWaiting);
 
   async function find(accountId: string, asked: Query, traceId: string | undefined) {
     const endMs = performance.now() + maxMs;
@@ -122,12 +122,6 @@ const emptyQuery = { limit: tracesPerPage };
 
 function listCursor(text: string | undefined) {
   return text === undefined ? undefined : of.cursor.parse(text);
-}
-
-type SpansToFind = Parameters<typeof searchSpans>[1];
-
-function searchTrace(pool: pg.Pool, asked: SpansToFind) {
-  return searchSpans(pool, asked);
 }
 
 function filterOf({ q: search, name, kind: kinds, status, model }: Query) {

@@ -1,7 +1,7 @@
 import { principalOf } from "@waymark/auth";
 import { planIds, utcMonth } from "@waymark/plan";
 import { named, route } from "@waymark/service/http";
-import { getUsage, oneByOne, presentUsage, type TimedBatching, timestamp } from "@waymark/traces";
+import { getUsage, oneByOne, type TimedBatching, timestamp } from "@waymark/traces";
 import { z } from "zod";
 import type { ByteReserve } from "./byte-reserve.js";
 import { keptFields } from "./keep.route.js";
@@ -57,10 +57,9 @@ export function getUsageRoute(deps: TimedBatching & { reserve: Pick<ByteReserve,
     },
     async handle({ response }) {
       const { accountId, plan } = principalOf(response);
-      const month = utcMonth(deps.now());
       await deps.reserve.settle(accountId);
-      const used = await readUsage({ accountId, month: month.firstDay });
-      return { status: 200, body: presentUsage(plan, used, month) satisfies z.output<typeof usageSchema> };
+      const usage = await readUsage({ accountId, plan, month: utcMonth(deps.now()) });
+      return { status: 200, body: usage satisfies z.output<typeof usageSchema> };
     },
   });
 }

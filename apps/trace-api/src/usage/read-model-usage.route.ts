@@ -7,7 +7,6 @@ import {
   modelUsageQuerySchema,
   modelUsageToRead,
   oneByOne,
-  presentModelUsage,
   readModelUsage,
   type TimedBatching,
   timestamp,
@@ -59,8 +58,7 @@ export function readModelUsageRoute(deps: TimedBatching) {
       },
     },
     async handle({ query, response }) {
-      const asked = modelUsageToRead(principalOf(response).accountId, query, deps.now());
-      return { status: 200, body: presentModelUsage(asked, await read(asked)) };
+      return { status: 200, body: await read(modelUsageToRead(principalOf(response).accountId, query, deps.now())) };
     },
   });
 }

@@ -8,8 +8,6 @@ import {
   listFailures,
   listSessions,
   listUsers,
-  presentAgentPage,
-  presentFailurePage,
   sessionQuerySchema,
   sumsToList,
   userQuerySchema,
@@ -46,8 +44,8 @@ it counts the last 30 days. 'waymark mute create' silences one.`,
     example: "--from 1d --agent billing-agent",
     parameters: ["agent_id", ...labelNames, ...pageNames],
     columns: ["count", "agent_id", "span_name", "error", "last_at", "trace_id", "muted_until", "id"],
-    read: async (pool, accountId, query, now) =>
-      presentFailurePage(await listFailures(pool, failuresToList(accountId, parse(failureQuerySchema, query), now))),
+    read: (pool, accountId, query, now) =>
+      listFailures(pool, failuresToList(accountId, parse(failureQuerySchema, query), now)),
   },
   agents: {
     about: "list agents, with their traces by status, durations, tokens and cost",
@@ -59,8 +57,8 @@ it counts the last 30 days. 'waymark mute create' silences one.`,
       ...["id", "running", "success", "error", "timeout", "failure_rate"],
       ...["p50_ms", "p99_ms", "input_tokens", "output_tokens", "cost_usd", "last_started_at"],
     ],
-    read: async (pool, accountId, query, now) =>
-      presentAgentPage(await listAgents(pool, agentsToList(accountId, parse(agentQuerySchema, query), now))),
+    read: (pool, accountId, query, now) =>
+      listAgents(pool, agentsToList(accountId, parse(agentQuerySchema, query), now)),
   },
   sessions: {
     about: "list conversations, the latest first, with traces, tokens and cost",

@@ -9,17 +9,6 @@ import { durationsSql, figuresSchema, figuresSql } from "./figures.query.js";
 
 /** The length of a range without `from`, and of the longest one, by interval. */
 const rangeDays = { hour: { usual: 1, most: 31 }, day: { usual: 30, most: 400 } } as const;
-type Interval = keyof typeof rangeDays;
-
-/** `from` (included) and `to` (excluded) bound the starts of the counted traces. */
-interface SeriesToRead {
-  accountId: string;
-  agentId: string;
-  from: string;
-  to: string;
-  interval: Interval;
-  labels?: LabelCondition | undefined;
-}
 
 export const seriesEntrySchema = z.object({
   at: timestamp.describe("The beginning of the hour or day"),
@@ -50,20 +39,16 @@ export const seriesQuerySchema = z
 
 /** @throws AppError 400 if the range is too long, or if `from` is not before now and there is no `to` */
 export function seriesToRead(
-  of: Pick<SeriesToRead, "accountId" | "agentId">,
+  of: { accountId: string; agentId: string },
   query: z.output<typeof seriesQuerySchema>,
   now: Date,
-): SeriesToRead {
+) {
   const { interval } = query;
   const { usual, most } = rangeDays[interval];
   const range = recentRange(query, now, usual);
   if (Date.parse(range.to) - Date.parse(range.from) > most * 86_400_000)
     throw validationError({ from: `Must be at most ${most} days before to, for interval=${interval}` });
   return { ...of, ...range, interval, labels: labelsAsked(query) };
-}
-
-export function presentSeries({ agentId, from, to, interval }: SeriesToRead, series: readonly SeriesEntry[]) {
-  return { agent_id: agentId, from, to, interval, series: series.map((entry) => membersIn(seriesEntrySchema, entry)) };
 }
 
 /**
@@ -88,16 +73,17 @@ const readSeriesSql = (labels?: LabelCondition) => `
   ORDER BY bucket.at`;
 
 /**
- * Reads an agent's series; empty where the account has no such agent.
+ * Reads an agent's series; undefined where the account has no such agent.
  * @throws AppError 400 on `from` if the range has too many traces or calls
  */
-export async function readSeries(pool: pg.Pool, query: SeriesToRead): Promise<SeriesEntry[]> {
+export async function readSeries(pool: pg.Pool, query: ReturnType<typeof seriesToRead>) {
   const { accountId, agentId, from, to, interval, labels } = query;
   if (labels) await checkAmount(pool, query);
   const values = [accountId, agentId, from, to, `1 ${interval}`, interval, ...(labels?.values ?? [])];
   const name = `read-agent-series${labels ? "-by-labels" : ""}`;
   const { rows } = await pool.query<SeriesEntry>({ name, text: readSeriesSql(labels), values });
-  if (rows.length === 0) return [];
+  if (rows.length === 0) return undefined;
   const tokens = await readTokensOverTime(pool, query);
-  return rows.map((entry) => ({ ...entry, ...(tokens.get(entry.at) ?? noTokens) }));
+  const series = rows.map((entry) => membersIn(seriesEntrySchema, { ...entry, ...(tokens.get(entry.at) ?? noTokens) }));
+  return { agent_id: agentId, from, to, interval, series };
 }

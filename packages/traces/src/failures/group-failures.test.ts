@@ -198,8 +198,8 @@ describe("listFailures", () => {
     });
     await addTrace(accountId, { startedAt: "2026-07-01T00:00:00Z" });
     await addTrace(accountId, { agent: "b" });
-    const { failures, isLast } = await list(accountId, { agentId: "a" });
-    expect(isLast).toBe(true);
+    const { failures, next_cursor } = await list(accountId, { agentId: "a" });
+    expect(next_cursor).toBeNull();
     expect(failures).toEqual([
       {
         id: expect.any(String),
@@ -225,7 +225,7 @@ describe("listFailures", () => {
       const [failure] = page.failures;
       agents.push(failure?.agent_id ?? "");
       after = failure && { count: failure.count, id: failure.id };
-      isLast = page.isLast;
+      isLast = page.next_cursor === null;
     }
     expect(agents[0]).toBe("b");
     expect(agents.toSorted()).toEqual(["a", "b", "c", "d"]);

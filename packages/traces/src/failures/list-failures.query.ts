@@ -1,5 +1,4 @@
 import { isUuid } from "@waymark/database";
-import { validationError } from "@waymark/errors";
 import { textField } from "@waymark/service/fields";
 import type pg from "pg";
 import { z } from "zod";
@@ -8,10 +7,11 @@ import {
   checkRange,
   countedRange,
   cursorParameter,
-  encodeCursor,
   limitParameter,
   maxCountedTraces,
+  pageOf,
   recentRange,
+  refuseLarge,
 } from "../paging.js";
 import { type LabelsToFind, labelCondition, labelParameters, labelsSql, labelsToFind } from "../trace-fields.js";
 import { groupFailures } from "./group-failures.js";
@@ -51,11 +51,6 @@ export const failureSchema = z.object({
 
 type ListedFailure = z.output<typeof failureSchema>;
 
-interface FailurePage {
-  failures: ListedFailure[];
-  isLast: boolean;
-}
-
 export const failureQuerySchema = z
   .object({
     ...countedRange("traces"),
@@ -74,11 +69,6 @@ export function failuresToList(
 ): FailuresToList {
   const { agent_id: agentId, cursor: after, limit } = query;
   return { accountId, ...recentRange(query, now), agentId, labels: labelsToFind(query), after, limit };
-}
-
-export function presentFailurePage({ failures, isLast }: FailurePage) {
-  const last = failures.at(-1);
-  return { failures, next_cursor: isLast || !last ? null : encodeCursor(`${last.count} ${last.id}`) };
 }
 
 function readCursor(text: string): FailureCursor | undefined {
@@ -138,11 +128,7 @@ type Row = Omit<ListedFailure, "id"> & { id: string | null; examined: number; un
  * Lists what went wrong in an account's traces, most frequent first, and works out the groups of new failures before.
  * @throws AppError 400 on `from` if the range has more than `maxTraces` failed traces
  */
-export async function listFailures(
-  pool: pg.Pool,
-  query: FailuresToList,
-  maxTraces = maxCountedTraces,
-): Promise<FailurePage> {
+export async function listFailures(pool: pg.Pool, query: FailuresToList, maxTraces = maxCountedTraces) {
   const { accountId, from, to, agentId, labels, after, limit } = query;
   // One row more than the page holds if the list goes on.
   const values = [
@@ -159,10 +145,7 @@ export async function listFailures(
   for (let round = 1; ; round++) {
     const { rows } = await pool.query<Row>({ name: "list-failures", text: listFailuresSql, values });
     const [{ examined, ungrouped } = { examined: 0, ungrouped: [] }] = rows;
-    if (examined > maxTraces) {
-      const most = maxTraces.toLocaleString("en");
-      throw validationError({ from: `Must be later: more than ${most} traces failed from ${from} up to ${to}` });
-    }
+    refuseLarge(query, examined, maxTraces, "traces failed");
     if (ungrouped.length > 0 && round < maxRounds) {
       await groupFailures(
         pool,
@@ -173,7 +156,8 @@ export async function listFailures(
     const found = rows.flatMap(({ examined: _examined, ungrouped: _ungrouped, id, ...row }) =>
       id === null ? [] : [{ id, ...row }],
     );
-    return { failures: found.slice(0, limit), isLast: found.length <= limit };
+    const { page, next_cursor } = pageOf(found, limit, ({ count, id }) => `${count} ${id}`);
+    return { failures: page, next_cursor };
   }
 }
 

@@ -8,21 +8,18 @@ import { countedCallsSql, settleCalls } from "../model-calls/settle-calls.query.
 import {
   checkRange,
   cursorParameter,
-  encodeCursor,
   limitParameter,
   maxCountedTraces,
+  pageOf,
   rangeParameters,
+  refuseLarge,
 } from "../paging.js";
 import { maxLabel } from "../trace-fields.js";
 
 function checkExamined([row]: readonly { examined: number; summed: number }[], from: string, to: string): void {
-  const range = `started from ${from} up to ${to}`;
-  if ((row?.examined ?? 0) > maxCountedTraces) {
-    const most = maxCountedTraces.toLocaleString("en");
-    throw validationError({ from: `Must be later: more than ${most} traces ${range}` });
-  }
+  refuseLarge({ from, to }, row?.examined ?? 0);
   if ((row?.summed ?? 0) <= maxSummedCalls) return;
-  const most = `the page's traces that ${range} have more than ${maxSummedCalls.toLocaleString("en")} model calls`;
+  const most = `the page's traces that started from ${from} up to ${to} have more than ${maxSummedCalls.toLocaleString("en")} model calls`;
   throw validationError({ from: `Must be later, or limit smaller: ${most}` });
 }
 
@@ -52,17 +49,6 @@ type User = z.output<typeof userSchema>;
 /** What {@link listSums} sums by. */
 type Owner = "session_id" | "user_id";
 
-interface SumsToList {
-  accountId: string;
-  from: string;
-  to: string;
-  agentId?: string | undefined;
-  userId?: string | undefined;
-  environment?: string | undefined;
-  after: { lastAt: string; id: string };
-  limit: number;
-}
-
 const label = (description: string) => textField({ min: 1, max: maxLabel }).optional().describe(description);
 
 const sumsQuery = {
@@ -83,7 +69,9 @@ export const sessionQuerySchema = z
   .object({ ...sumsQuery, user_id: label("Only traces of this user") })
   .superRefine(checkRange);
 
-export function sumsToList(accountId: string, query: z.output<typeof sessionQuerySchema>): SumsToList {
+type SumsToList = ReturnType<typeof sumsToList>;
+
+export function sumsToList(accountId: string, query: z.output<typeof sessionQuerySchema>) {
   const { from = "-infinity", to = "infinity", agent_id, user_id, environment, limit } = query;
   const after = query.cursor ?? { lastAt: "infinity", id: "" };
   return { accountId, from, to, agentId: agent_id, userId: user_id, environment, after, limit };
@@ -135,9 +123,7 @@ async function listSums(pool: pg.Pool, owner: Owner, query: SumsToList) {
   const values = [accountId, from, to, maxCountedTraces + 1, ...filters];
   const { rows } = await pool.query<Row>({ ...listStatements[owner], values });
   checkExamined(rows, from, to);
-  const page = rows.slice(0, limit);
-  const last = rows.length > limit ? page.at(-1) : undefined;
-  return { page, next_cursor: last ? encodeCursor(`${last.last_at} ${last.id}`) : null };
+  return pageOf(rows, limit, ({ last_at, id }) => `${last_at} ${id}`);
 }
 
 /** Conversations, the latest first. @throws AppError 400 on `from` if the range has more than {@link maxCountedTraces} traces */

@@ -1,12 +1,11 @@
-import { isUuid, smallestUuid } from "@waymark/database";
-import { parseTimestamp } from "@waymark/service/fields";
+import { smallestUuid } from "@waymark/database";
 import type pg from "pg";
 import { z } from "zod";
 import { isoText, membersIn } from "../field-table.js";
 import { type ListedTrace, listedColumns, presentListedTrace, type TraceCursor } from "../list-traces.query.js";
 import { costSql, noTokens, sumSql, tokenSumsSchema } from "../model-calls/read-token-sums.query.js";
 import { countedCallsSql, settleCalls } from "../model-calls/settle-calls.query.js";
-import { cursorParameter, encodeCursor, limitParameter, maxCountedTraces } from "../paging.js";
+import { cursorParameter, limitParameter, maxCountedTraces, pageOf, readTimeAndId } from "../paging.js";
 import { readTraceParts } from "./list-parts.query.js";
 import { sessionSchema } from "./list-sessions.query.js";
 
@@ -63,8 +62,7 @@ export async function readSession(pool: pg.Pool, { accountId, sessionId, after, 
   });
   const [first] = rows;
   if (!first) return undefined;
-  const page = rows.slice(0, limit);
-  const last = rows.length > limit ? page.at(-1) : undefined;
+  const { page, next_cursor } = pageOf(rows, limit, ({ started_at, id }) => `${started_at} ${id}`);
   const ids = page.map(({ id }) => id);
   const found = await readTraceParts(pool, { accountId, ids, parts: ["usage", "input", "output"], maxLength: maxText });
   return {
@@ -76,12 +74,11 @@ export async function readSession(pool: pg.Pool, { accountId, sessionId, after, 
       ...noTokens,
       ...found.get(trace.id),
     })),
-    next_cursor: last ? encodeCursor(`${last.started_at} ${last.id}`) : null,
+    next_cursor,
   };
 }
 
 function readCursor(text: string): TraceCursor | undefined {
-  const [time = "", id = "", ...rest] = text.split(" ");
-  const startedAt = parseTimestamp(time);
-  return startedAt.ok && isUuid(id) && rest.length === 0 ? { startedAt: startedAt.value, id } : undefined;
+  const read = readTimeAndId(text);
+  return read?.rest.length === 0 ? { startedAt: read.time, id: read.id } : undefined;
 }

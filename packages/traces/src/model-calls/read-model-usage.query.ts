@@ -39,11 +39,6 @@ interface ModelUsageToRead {
   labels?: LabelCondition | undefined;
 }
 
-interface ModelUsage {
-  models: ModelSums[];
-  series: z.output<typeof daySumsSchema>[];
-}
-
 const dayMs = 86_400_000;
 
 /** Which calls to sum, by whole days. */
@@ -79,10 +74,6 @@ export function modelUsageToRead(
 /** The last day that a timestamp of the contract can name. */
 const lastDay = Date.parse("9999-12-31T00:00:00Z") / dayMs;
 
-export function presentModelUsage(days: ModelUsageToRead, { models, series }: ModelUsage) {
-  return { ...presentDays(days), models, series };
-}
-
 export function presentDays({ from, to }: Pick<ModelUsageToRead, "from" | "to">) {
   return { from: `${from}T00:00:00.000Z`, to: `${to}T00:00:00.000Z` };
 }
@@ -116,7 +107,7 @@ type Row = ModelSums & { day: string | null; cache_write_tokens: number; reasoni
  * Sums by model and by day; days without calls have no entry. Settles calls first.
  * @throws AppError 400 on `from` if labels are asked for and the days have too many traces or calls
  */
-export async function readModelUsage(pool: pg.Pool, read: ModelUsageToRead): Promise<ModelUsage> {
+export async function readModelUsage(pool: pg.Pool, read: ModelUsageToRead) {
   const { accountId, from, to, agentId = null, labels } = read;
   await settleCalls(pool, accountId);
   if (labels) await checkAmount(pool, read);
@@ -124,6 +115,7 @@ export async function readModelUsage(pool: pg.Pool, read: ModelUsageToRead): Pro
   const name = `read-model-usage${labels ? "-by-labels" : ""}`;
   const { rows } = await pool.query<Row>({ name, text: readModelUsageSql(labels), values });
   return {
+    ...presentDays(read),
     models: rows
       .filter(({ day }) => day === null)
       .slice(0, maxModels)

@@ -34,12 +34,8 @@ export const usageByQuerySchema = z
   .object({ dimension: z.enum(dimensionNames).describe("What to sum by"), ...modelDays })
   .superRefine(checkRange);
 
-interface UsageToSum extends ReturnType<typeof modelUsageToRead> {
-  dimension: Dimension;
-}
-
 /** Whole days, as {@link modelUsageToRead} has them. */
-export function usageToSum(accountId: string, query: z.output<typeof usageByQuerySchema>, now: Date): UsageToSum {
+export function usageToSum(accountId: string, query: z.output<typeof usageByQuerySchema>, now: Date) {
   return { ...modelUsageToRead(accountId, query, now), dimension: query.dimension };
 }
 
@@ -81,7 +77,7 @@ function sumUsageSql(dimension: Dimension): string {
  * Sums by a dimension, those with the highest cost first; a trace counts for each of its tags and models.
  * @throws AppError 400 on `from` if the days have too many traces or calls
  */
-export async function sumUsage(pool: pg.Pool, { dimension, ...read }: UsageToSum) {
+export async function sumUsage(pool: pg.Pool, { dimension, ...read }: ReturnType<typeof usageToSum>) {
   const { accountId, from, to, agentId } = read;
   await settleCalls(pool, accountId);
   await checkAmount(pool, read);

@@ -55,7 +55,6 @@ const valuesOf: Readonly<Record<AgentKind, readonly string[]>> = {
     ...["chain", "workflow", "workflow_run", "workflow_step", "invoke_workflow", "task", "flow", "prompt", "parser"],
     ...["ai.embed", "ai.embedmany", "ai.rerank", "plan", "processor_run"],
     ...["agent_step", "model_step", "model_generation"],
-    ...["agent_step", "model_step", "model_generation"],
   ],
 };
 

@@ -60,22 +60,14 @@ export async function readTraceScores(pool: pg.Pool, accountId: string, traceId:
   });
 }
 
-/** `from` (included) and `to` (excluded) bound the starts of the scored traces. */
-interface AgentScoresToRead {
-  accountId: string;
-  agentId: string;
-  from: string;
-  to: string;
-}
-
 export const agentScoresQuerySchema = z.object(countedRange("scores of traces")).superRefine(checkRange);
 
 /** @throws AppError 400 if `from` is not before now and there is no `to` */
 export function agentScoresToRead(
-  of: Pick<AgentScoresToRead, "accountId" | "agentId">,
+  of: { accountId: string; agentId: string },
   query: z.output<typeof agentScoresQuerySchema>,
   now: Date,
-): AgentScoresToRead {
+) {
   return { ...of, ...recentRange(query, now) };
 }
 
@@ -123,7 +115,7 @@ interface CountedValue extends Omit<StoredValue, "kind"> {
 /** Sums up the scores of an agent's traces and their spans; undefined where the account has no such agent. */
 export async function readAgentScores(
   pool: pg.Pool,
-  { accountId, agentId, from, to }: AgentScoresToRead,
+  { accountId, agentId, from, to }: ReturnType<typeof agentScoresToRead>,
 ): Promise<ScoreSummary[] | undefined> {
   const values = [accountId, agentId, from, to];
   const { rows } = await pool.query<SummaryRow>({ name: "read-agent-scores", text: readAgentScoresSql, values });
