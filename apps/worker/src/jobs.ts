@@ -12,8 +12,7 @@ import { createDeliverer, createSendDelivery, post } from "@waymark/alerts/sendi
 import type { Networks } from "@waymark/service/fields";
 import { createWorker, type JobWorker, type QueueServer, queues } from "@waymark/service/queue";
 import { storeDays } from "@waymark/web-stats/statistics";
-import { createSettleCalls, createStoreBlocks } from "./account-rounds.job.js";
-import { createDropNoise } from "./drop-noise.job.js";
+import { createDropNoise, createSettleCalls, createStoreBlocks } from "./account-rounds.job.js";
 import type { JobDeps } from "./job-deps.js";
 import type { WorkerMetrics } from "./metrics.js";
 import { createKeepEvents } from "./retention/keep-events.job.js";

@@ -3,8 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import { hashApiKey } from "@waymark/auth";
 import { createPrisma } from "@waymark/database/prisma";
 import { useDatabase } from "@waymark/testing";
-import { AccountError } from "./account-error.js";
-import { changePlan, createAccount, findAccount, findAccountByEmail, listAccounts } from "./accounts.js";
+import { AccountError, changePlan, createAccount, findAccount, findAccountByEmail, listAccounts } from "./accounts.js";
 import { issueKey, listKeys, readLiveKeys, renameKey, revokeKey } from "./keys.js";
 import { createSite, shareSite } from "./sites.js";
 

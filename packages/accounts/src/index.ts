@@ -1,6 +1,6 @@
-export { AccountError, type Refusal } from "./account-error.js";
 export {
   type Account,
+  AccountError,
   changeEmail,
   changePlan,
   createAccount,
@@ -8,9 +8,9 @@ export {
   findAccountByEmail,
   findPlan,
   listAccounts,
+  type Refusal,
   readSlot,
 } from "./accounts.js";
-export { bareDomain, type DomainConflict, findDomainConflicts } from "./domain-claims.query.js";
 export { type EraseControl, type Erased, eraseAccount, eraseDeletedSites, eraseOrphans, eraseSite } from "./erase.js";
 export {
   countKeysByMaker,
@@ -25,9 +25,12 @@ export {
 export { type Cells, finishMove, moveSlot, undoMove } from "./move/move-slot.js";
 export { MoveError, readMoves } from "./move/slot-move.query.js";
 export {
+  bareDomain,
   claimSite,
   createSite,
+  type DomainConflict,
   deleteSite,
+  findDomainConflicts,
   findSite,
   findSitesOfDomain,
   listAllSites,

@@ -1,8 +1,7 @@
 import { createApiKey, type KeyScope, type KeyService } from "@waymark/auth";
 import { createUuidV7, isUuid, type Queryable, textTimes } from "@waymark/database";
 import type pg from "pg";
-import { AccountError, readName } from "./account-error.js";
-import { lockAccount, requireAccount } from "./accounts.js";
+import { AccountError, lockAccount, readName, requireAccount } from "./accounts.js";
 
 interface KeyRow {
   id: string;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { AccountError } from "./account-error.js";
+import { AccountError } from "./accounts.js";
 import { normaliseDomain } from "./sites.js";
 
 describe("normaliseDomain", () => {

@@ -5,7 +5,13 @@ export { ensurePartitions, findPartitions, findTables, type Table } from "./back
 export { writeBackup } from "./backup/write-backup.js";
 export { binaryArray } from "./binary-array.js";
 export { createGroupCommit, type GroupCommit } from "./group-commit/group-commit.js";
-export { type Batched, type CreateGroupCommit, type GroupCommitOptions, type Refusal, rowIsLocked } from "./group-commit/options.js";
+export {
+  type Batched,
+  type CreateGroupCommit,
+  type GroupCommitOptions,
+  type Refusal,
+  rowIsLocked,
+} from "./group-commit/options.js";
 export {
   findSchemaProblem,
   type MigrateOptions,

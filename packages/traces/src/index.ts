@@ -40,10 +40,16 @@ export { findOtelTrace } from "./find-otel-trace.query.js";
 export { largeAnswerLimits } from "./get-large-trace.query.js";
 export { createTraceReader, type TraceReader } from "./get-trace.query.js";
 export { getUsage, readUsedTraces } from "./get-usage.query.js";
-export { dropNoise } from "./keep/drop-noise.query.js";
-export { type KeepMode, type Kept, keepModes, setKeep } from "./keep/keep.query.js";
-export { droppedNameSchema, listDropped, maxListedNames } from "./keep/list-dropped.query.js";
-export { readNoise } from "./keep/read-noise.query.js";
+export {
+  droppedNameSchema,
+  type KeepMode,
+  type Kept,
+  keepModes,
+  listDropped,
+  maxListedNames,
+  setKeep,
+} from "./keep/keep.query.js";
+export { dropNoise, readNoise } from "./keep/noise.query.js";
 export { addListParts, listPartsSchema } from "./labels/list-parts.query.js";
 export {
   listSessions,
@@ -61,8 +67,7 @@ export {
   sessionTracesQuerySchema,
   turnSchema,
 } from "./labels/read-session.query.js";
-export { listAgentNames } from "./list-agent-names.query.js";
-export { agentQuerySchema, agentSchema, agentsToList, listAgents } from "./list-agents.query.js";
+export { agentQuerySchema, agentSchema, agentsToList, listAgentNames, listAgents } from "./list-agents.query.js";
 export {
   type ListedTrace,
   listTraces,
@@ -113,9 +118,8 @@ export {
   readSlowest,
 } from "./read-agent-figures.query.js";
 export { maxChanges, readChanges } from "./read-changes.query.js";
-export { readLabels } from "./read-labels.query.js";
 export { readNotes } from "./read-notes.query.js";
-export { type OutlinePage, type OutlineTrace, readOutline } from "./read-outline.query.js";
+export { type OutlinePage, type OutlineTrace, readLabels, readOutline } from "./read-outline.query.js";
 export { readContent, readSpan, type SpanContents } from "./read-span.query.js";
 export { readStream, type StreamPage, type StreamPosition } from "./read-stream.query.js";
 export {

@@ -14,14 +14,7 @@ import {
   type TracePage,
   type TracesToFind,
 } from "./list-traces.query.js";
-import {
-  checkRange,
-  cursorParameter,
-  encodeCursor,
-  limitParameter,
-  rangeParameters,
-  readTimeAndId,
-} from "./paging.js";
+import { checkRange, cursorParameter, encodeCursor, limitParameter, rangeParameters, readTimeAndId } from "./paging.js";
 import { maxScoreName } from "./scores/read-scores.query.js";
 import { traceStatuses } from "./statuses.js";
 import { labelParameters, labelsToFind } from "./trace-fields.js";

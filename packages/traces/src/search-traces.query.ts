@@ -4,9 +4,8 @@ import type pg from "pg";
 import { type Batching, fewWaiting, oneByOne } from "./batching.js";
 import { contentsCondition, findPlaces } from "./blocks/find-blocks.query.js";
 import { bitsOfTerms } from "./contents/grams.js";
-import { createMatcher } from "./contents/match-contents.js";
 import { readContents } from "./contents/read-contents.query.js";
-import type { Search } from "./contents/search-terms.js";
+import { createMatcher, type Search } from "./contents/search-terms.js";
 import {
   type CursorWithin,
   filtersOf,

@@ -18,8 +18,7 @@ import {
   writeAiCsv,
 } from "@waymark/web-stats/statistics";
 import { z } from "zod";
-import { limitHeaders, siteAnswers } from "../api.js";
-import { prefersCsv } from "../prefers-csv.js";
+import { limitHeaders, prefersCsv, siteAnswers } from "../api.js";
 
 const aiQuery = z
   .object({

@@ -29,8 +29,7 @@ import {
   writeCsv,
 } from "@waymark/web-stats/statistics";
 import { z } from "zod";
-import { limitHeaders, otherNote, siteAnswers } from "../api.js";
-import { prefersCsv } from "../prefers-csv.js";
+import { limitHeaders, otherNote, prefersCsv, siteAnswers } from "../api.js";
 
 const statsQuery = z
   .object({

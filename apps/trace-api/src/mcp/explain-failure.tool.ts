@@ -19,8 +19,16 @@ import {
 import type pg from "pg";
 import { z } from "zod";
 import { eitherIdParameter, findTraceId } from "../path-ids.js";
-import { fitTexts, type Slot } from "./fit-texts.js";
-import { emptyStep, pathWithin, presentTrace, summarySchema, toldStepSchema, toldTexts } from "./told-step.js";
+import {
+  emptyStep,
+  fitTexts,
+  pathWithin,
+  presentTrace,
+  type Slot,
+  summarySchema,
+  toldStepSchema,
+  toldTexts,
+} from "./told-step.js";
 
 const answer = z.object({
   trace: summarySchema,

@@ -18,9 +18,16 @@ import {
 import type pg from "pg";
 import { z } from "zod";
 import { eitherIdParameter, findTraceId } from "../path-ids.js";
-import { kindParameter, type PartName, readParts, traceIncludeParameter } from "../traces/trace-parts.js";
-import { fitTexts } from "./fit-texts.js";
-import { emptyStep, pathWithin, presentTrace, summarySchema, toldStepSchema, toldTexts } from "./told-step.js";
+import { kindParameter, type PartName, readParts, traceIncludeParameter } from "../traces/trace-answer.schema.js";
+import {
+  emptyStep,
+  fitTexts,
+  pathWithin,
+  presentTrace,
+  summarySchema,
+  toldStepSchema,
+  toldTexts,
+} from "./told-step.js";
 
 const query = z.object({
   span_id: z.string().optional().describe("One step with its texts in place of the outline"),

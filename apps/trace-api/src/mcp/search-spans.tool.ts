@@ -16,10 +16,9 @@ import {
   traceQuerySchema,
   tracesToFind,
 } from "@waymark/traces";
-import type pg from "pg";
 import { z } from "zod";
 import { findTraceId } from "../path-ids.js";
-import { kindParameter } from "../traces/trace-parts.js";
+import { kindParameter } from "../traces/trace-answer.schema.js";
 
 const of = traceQuerySchema.shape;
 

@@ -64,7 +64,11 @@ const extendRunSql = `
   WHERE s.account_id = $1 AND s.trace_id = $2 AND s.id = (SELECT id FROM root) AND s.ended_at < latest.ended_at`;
 
 export function createRunExtender(batching: Batching) {
-  return oneByOne<{ accountId: string; traceId: string }, void>(batching, "extend-run", async (pool, { accountId, traceId }) => {
-    await pool.query({ name: "extend-run", text: extendRunSql, values: [accountId, traceId] });
-  });
+  return oneByOne<{ accountId: string; traceId: string }, void>(
+    batching,
+    "extend-run",
+    async (pool, { accountId, traceId }) => {
+      await pool.query({ name: "extend-run", text: extendRunSql, values: [accountId, traceId] });
+    },
+  );
 }

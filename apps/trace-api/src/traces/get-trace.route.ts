@@ -8,8 +8,14 @@ import type pg from "pg";
 import { z } from "zod";
 import { invalidQuery } from "../answers.js";
 import { eitherIdParameter, findTraceId } from "../path-ids.js";
-import { exampleTrace, traceSchema } from "./trace-answer.schema.js";
-import { kindParameter, type PartName, readParts, traceIncludeParameter } from "./trace-parts.js";
+import {
+  exampleTrace,
+  kindParameter,
+  type PartName,
+  readParts,
+  traceIncludeParameter,
+  traceSchema,
+} from "./trace-answer.schema.js";
 
 const querySchema = z.object({ include: traceIncludeParameter, kind: kindParameter });
 

@@ -5,6 +5,8 @@ import { purgeSalts } from "@waymark/web-stats/analytics";
 import type { JobDeps } from "../job-deps.js";
 import {
   agedNames,
+  dropSpanWeeks,
+  ensureSpanWeeks,
   type ListedAccount,
   listAccounts,
   nothingPurged,
@@ -12,8 +14,8 @@ import {
   purgeAccount,
   purgeAged,
   purgeRateLimits,
+  readFirstWeek,
 } from "./purge.query.js";
-import { dropSpanWeeks, ensureSpanWeeks, readFirstWeek } from "./span-weeks.query.js";
 
 const dayMs = 24 * 3_600_000;
 const entriesMs = 365 * dayMs;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { asMail } from "../channels/mail/mail-layout.js";
+import { asMail } from "../channels/mail/mail.js";
 import { composeTrace } from "./compose-message.js";
 
 interface Alert {

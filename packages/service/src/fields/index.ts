@@ -10,11 +10,13 @@ export {
   mergeMembers,
 } from "./json-members.js";
 export { type JsonLayout, parseInPieces, readOutline } from "./json-outline.js";
-export { JsonText, jsonField, jsonObjectField } from "./json-text.js";
 export { isPublicAddress, type Networks, networksVariable } from "./public-address.js";
 export {
   asParameter,
   emailField,
+  JsonText,
+  jsonField,
+  jsonObjectField,
   nameProblem,
   normaliseEmail,
   optionalChoice,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { type JsonLayout, parseInPieces, readOutline } from "./json-outline.js";
-import { JsonText } from "./json-text.js";
+import { JsonText } from "./text.js";
 
 const layout: JsonLayout = {
   keys: ["name", "note", "spans", "meta"],

@@ -1,5 +1,5 @@
 import { ascii, closingQuote, skipSpace } from "./json-members.js";
-import { JsonText } from "./json-text.js";
+import { JsonText } from "./text.js";
 
 export interface JsonLayout {
   /** The members it knows; without them all are kept. */

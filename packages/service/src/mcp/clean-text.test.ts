@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { cleanJson, relativeTime, withRelativeTimes } from "./clean-text.js";
+import { cleanJson, relativeTime, withRelativeTimes } from "./tool.js";
 
 const seen = (text: string) => text.replace(/[^\P{Cc}\n\t]|[\p{Bidi_Control}\u2028\u2029]|[\u{E0000}-\u{E007F}]/gu, "");
 

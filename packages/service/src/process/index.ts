@@ -18,7 +18,7 @@ export {
 export { bind, createMessageClasses, isAddressInUse, type Listening, listen } from "./listen.js";
 export { createLogger } from "./logger.js";
 export { createAccepted, createRegistry } from "./metrics.js";
-export { openDatabase } from "./open-database.js";
+export { openDatabase } from "./open-stores.js";
 export { observeReadiness, openOperationsServer, type ReadinessChecks, readiness } from "./operations-server.js";
 export { type ProcessLike, type Running, runProcess } from "./run-process.js";
 export { type FurtherServer, startHttpService } from "./start-http-service.js";

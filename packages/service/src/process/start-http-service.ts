@@ -9,7 +9,7 @@ import { connectionLimits } from "./connections.js";
 import type { databaseConfig } from "./env.js";
 import { listen } from "./listen.js";
 import { createLogger } from "./logger.js";
-import { openDatabase } from "./open-database.js";
+import { openDatabase } from "./open-stores.js";
 import {
   type Checks,
   observeReadiness,

@@ -1,8 +1,7 @@
 import { smallestUuid } from "@waymark/database";
 import { inSteps } from "@waymark/service/http";
 import type pg from "pg";
-import { createMatcher } from "../contents/match-contents.js";
-import type { Search } from "../contents/search-terms.js";
+import { createMatcher, type Search } from "../contents/search-terms.js";
 import { weightSql } from "../get-trace.query.js";
 import type { SpanKind } from "../statuses.js";
 import { type Step, type StepRow, stepColumns, stepOf } from "./steps.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { textWithin } from "./text-within.js";
+import { textWithin } from "./list-parts.query.js";
 
 const user = (value: unknown) => textWithin([JSON.stringify(value), null], "user", 100);
 

@@ -45,7 +45,14 @@ export {
   type Figures,
   type Overview,
 } from "./read-overview.js";
-export { readOwnColumns, readOwnSite, type StatisticsDeps } from "./read-own-site.js";
+export {
+  listSites,
+  readOwnColumns,
+  readOwnSite,
+  requireSite,
+  type Site,
+  type StatisticsDeps,
+} from "./read-own-site.js";
 export {
   type Filtering,
   intervals,
@@ -55,6 +62,5 @@ export {
   type Statistics,
 } from "./read-statistics.js";
 export { readRealtime, realtimeMinutes } from "./realtime.query.js";
-export { listSites, requireSite, type Site } from "./sites.query.js";
 export { readCoverage } from "./statistics.query.js";
 export { createReadShares } from "./work.js";

@@ -1,7 +1,8 @@
 import { normaliseEmail } from "@waymark/service/fields";
-import { judgeMail } from "../../sending/judge-answer.js";
+import { escapeHtml, styles } from "../../mail/index.js";
+import type { Message } from "../../sending/compose-message.js";
+import { judgeMail } from "../../sending/post.js";
 import type { Kind } from "../kind.js";
-import { asMail } from "./mail-layout.js";
 
 export const mail: Kind = {
   label: "Mail",
@@ -15,3 +16,48 @@ export const mail: Kind = {
     return judgeMail(await mailer.send({ ...asMail(message), to, idempotencyKey: id }), owed);
   },
 };
+
+const footer = "You receive this mail because your account is on the Pro plan.";
+
+/** The message as a mail. Facts without padding, so a digest has the line `Failed traces: N`. */
+export function asMail(message: Message): { subject: string; text: string; html: string } {
+  return { subject: message.subject, text: asText(message), html: asHtml(message) };
+}
+
+function asText({ heading, facts, error, lists, link, command }: Message): string {
+  const lines = [heading];
+  if (facts.length > 0) lines.push("", ...facts.map(([label, value]) => `${label}: ${value}`));
+  if (error !== undefined) lines.push("", ...error.split("\n").map((line) => `    ${line}`));
+  for (const { title, items } of lists) {
+    lines.push("", ...(title === undefined ? [] : [title]));
+    for (const { text, url } of items) lines.push(`    ${text}`, ...(url === undefined ? [] : [`        ${url}`]));
+  }
+  lines.push("", `${link.text}: ${link.url}`);
+  if (command !== undefined) lines.push(`Or on the command line: ${command}`);
+  return [...lines, "", footer, ""].join("\n");
+}
+
+function asHtml({ heading, facts, error, lists, link, command }: Message): string {
+  const { body, cell, small } = styles;
+  const rows = facts.map(
+    ([label, value]) =>
+      `<tr><td style="${cell};color:#666">${label}</td><td style="${cell}">${escapeHtml(value)}</td></tr>`,
+  );
+  const pre = "background:#f5f5f5;padding:12px;white-space:pre-wrap;word-break:break-word";
+  const linked = (text: string, url: string) => `<a href="${escapeHtml(url)}">${escapeHtml(text)}</a>`;
+  const listed = ({ title, items }: Message["lists"][number]) => {
+    const lines = items.map(({ text, url }) => `<li>${url === undefined ? escapeHtml(text) : linked(text, url)}</li>`);
+    return `${title === undefined ? "" : `<p>${title}</p>`}<ul>${lines.join("")}</ul>`;
+  };
+  const otherwise = command === undefined ? "" : `, or on the command line: <code>${escapeHtml(command)}</code>`;
+  return [
+    `<div style="${body}">`,
+    `<p>${escapeHtml(heading)}</p>`,
+    `<table style="border-collapse:collapse">${rows.join("")}</table>`,
+    error === undefined ? "" : `<pre style="${pre}">${escapeHtml(error)}</pre>`,
+    ...lists.map(listed),
+    `<p>${linked(link.text, link.url)}${otherwise}</p>`,
+    `<p style="${small}">${footer}</p>`,
+    "</div>",
+  ].join("\n");
+}

@@ -1,17 +1,18 @@
-import { AppError } from "@waymark/errors";
+import { isDatabaseUnavailable } from "@waymark/database";
+import { AppError, errorHandler, notFoundHandler } from "@waymark/errors";
 import type { IRouter, RequestHandler, Response } from "express";
+import express, { type Express } from "express";
 import { z } from "zod";
 import type { JsonLayout } from "../../fields/index.js";
 import type { ReadBytes } from "../body/body-bytes.js";
-import type { ReadJson } from "../body/json-body.js";
-import { requireMediaType } from "../body/json-body.js";
+import { type ReadJson, requireMediaType } from "../body/json-body.js";
 import { readIdempotencyKey } from "./idempotency-key.js";
 import { createListValidator, createQueryReader, validate } from "./read-query.js";
-import { markRoute, useErrorSender } from "./request-context.js";
+import { markRoute, type RequestContextOptions, requestContext, useErrorSender } from "./request-context.js";
 import type { Route } from "./route.js";
 import { type AnswerBudget, sendAnswer } from "./send-answer.js";
 
-export interface MountOptions<Mounted extends Route = Route> {
+interface MountOptions<Mounted extends Route = Route> {
   basePath: string;
   /** Run before each handler, and for every other request below the base path: unknown paths and methods need a key, too. */
   guards?: readonly RequestHandler[];
@@ -110,4 +111,16 @@ function layoutOf({ body, opaqueKeys, opaqueElements }: Route): JsonLayout {
 /** The keys of an object that may have others, and drops them. */
 function knownKeys(schema: unknown): readonly string[] | undefined {
   return schema instanceof z.ZodObject && !schema.def.catchall ? Object.keys(schema.shape) : undefined;
+}
+
+/** Makes a service's app: each request gets its context, what no route takes is answered 404, and each error is one of ours. */
+export function createExpress(options: RequestContextOptions, mount: (app: Express) => void): Express {
+  const app = express();
+  app.disable("x-powered-by");
+  app.set("etag", false);
+  app.use(requestContext(options));
+  mount(app);
+  app.use(notFoundHandler);
+  app.use(errorHandler({ isUnavailable: isDatabaseUnavailable, log: options.log }));
+  return app;
 }

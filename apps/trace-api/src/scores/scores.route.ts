@@ -1,11 +1,21 @@
+import { principalOf } from "@waymark/auth";
 import { isUuid, smallestUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
 import { errorSchema, named, route } from "@waymark/service/http";
-import { maxScoresPerTrace, type TimedBatching } from "@waymark/traces";
+import {
+  agentScoresQuerySchema,
+  agentScoresToRead,
+  fewWaiting,
+  maxScoresPerTrace,
+  oneByOne,
+  readAgentScores,
+  scoreSummarySchema,
+  type TimedBatching,
+} from "@waymark/traces";
 import { z } from "zod";
-import { replayed, replayHeaders, spanNotFound } from "../answers.js";
+import { agentNotFound, replayed, replayHeaders, spanNotFound } from "../answers.js";
 import type { IdempotencyGuard } from "../idempotency/idempotency-guard.js";
-import { traceIdOf, traceIdParameter } from "../path-ids.js";
+import { agentIdOf, agentIdParameter, traceIdOf, traceIdParameter } from "../path-ids.js";
 import type { ByteReserve } from "../usage/byte-reserve.js";
 import { byteHeaderNames, byteHeaders, byteLimitError, bytesAreUsedUp, senderOf } from "../usage/trace-quota.js";
 import { bytesOfScore, createScoreAdder, newScoreSchema } from "./add-score.query.js";
@@ -67,4 +77,47 @@ export function addScoreRoutes(deps: AddScoreDeps) {
       },
     });
   return [scoreRoute("trace"), scoreRoute("span")];
+}
+
+const agentScoresSchema = named("AgentScores", z.object({ scores: z.array(scoreSummarySchema) }));
+
+export function readAgentScoresRoute(deps: TimedBatching) {
+  const read = oneByOne(deps, "read-agent-scores", readAgentScores, fewWaiting);
+  return route({
+    method: "get",
+    scope: "read",
+    path: "/agents/:agent_id/scores",
+    operationId: "readAgentScores",
+    summary: "Sum up the scores of an agent's traces by name",
+    description:
+      "Scores of spans count too. Numbers have a mean, texts their 20 most frequent values, booleans both. A name with several kinds of values has an entry for each.",
+    params: agentIdParameter,
+    query: agentScoresQuerySchema,
+    answers: {
+      200: {
+        description: "The scores by name",
+        schema: agentScoresSchema,
+        example: {
+          scores: [
+            { name: "helpful", count: 120, mean: 0.82 },
+            {
+              name: "topic",
+              count: 3,
+              values: [
+                { value: "refund", count: 2 },
+                { value: "delivery", count: 1 },
+              ],
+            },
+          ],
+        },
+      },
+      404: agentNotFound,
+    },
+    async handle({ params, query, response }) {
+      const of = { accountId: principalOf(response).accountId, agentId: agentIdOf(params) };
+      const scores = await read(agentScoresToRead(of, query, deps.now()));
+      if (scores === undefined) throw new AppError("agent_not_found");
+      return { status: 200, body: { scores } };
+    },
+  });
 }
