@@ -16,6 +16,7 @@ import {
   rangeParameters,
   rangeQuery,
   readAi,
+  readAiSeries,
   readCoverage,
   readEvents,
   readInTime,
@@ -101,9 +102,9 @@ async function readAiPage(
   deps: Parameters<typeof readAi>[0],
   { site, days, now }: { site: Site; days: { first: string; last: string }; now: string },
 ) {
-  const query = { siteId: site.id, limit: aiRows, interval: "day", withPrevious: false } as const;
-  const report = await readAi(deps, { ...query, days });
-  const { series: before = [] } = await readAi(deps, { ...query, days: previousDays(days) });
+  const daily = { siteId: site.id, interval: "day" } as const;
+  const report = await readAi(deps, { ...daily, days, limit: aiRows, withPrevious: false });
+  const before = await readAiSeries(deps, { ...daily, days: previousDays(days) });
   const unread = await readUnread(deps.pool, { siteId: site.id, ...days, limit: aiRows });
   return { site, days, now, ...report, before, unread };
 }

@@ -18,7 +18,7 @@ export {
 export { funnelFigures, goalFigures, readFunnel, readGoals } from "./goals/read-goals.js";
 export { csvType, type ListAnswer, writeCsv } from "./list-rows.js";
 export { readUnread } from "./machines/machine-figures.query.js";
-export { aiFigures, aiIntervals, aiLists, readAi, writeAiCsv } from "./machines/read-ai.js";
+export { aiFigures, aiIntervals, aiLists, readAi, readAiSeries, writeAiCsv } from "./machines/read-ai.js";
 export { type AskedMetric, askedNames, engagementNames, type Metric, metricNames } from "./metrics.js";
 export {
   checkRange,

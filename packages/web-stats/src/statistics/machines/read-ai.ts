@@ -96,6 +96,8 @@ interface AiQuery {
   readonly withPrevious: boolean;
 }
 
+type SeriesQuery = Pick<AiQuery, "siteId" | "days"> & { readonly interval: AiInterval };
+
 interface AiDeps {
   readonly pool: pg.Pool;
   readonly columns: ColumnReader;
@@ -116,6 +118,12 @@ export async function readAi(deps: AiDeps, query: AiQuery): Promise<AiFigures> {
     ...(interval && { series: await readSeries(pool, { ...query, interval }, referrals.byDay) }),
     ...(withPrevious && { previous: await readTotals(deps, siteId, previousDays(days)) }),
   };
+}
+
+/** Reads the figures of days over time, without the report's lists. */
+export async function readAiSeries(deps: AiDeps, query: SeriesQuery) {
+  const { byDay } = await readReferrals(deps, query);
+  return readSeries(deps.pool, query, byDay);
 }
 
 type MachineSums = Awaited<ReturnType<typeof readMachineFigures>>["machines"][number];
@@ -155,7 +163,7 @@ function withinBytes<Page extends { path: string }>(pages: readonly Page[]): Pag
 
 async function readSeries(
   pool: pg.Pool,
-  { siteId, days, interval }: AiQuery & { interval: AiInterval },
+  { siteId, days, interval }: SeriesQuery,
   referred: ReadonlyMap<string, number>,
 ) {
   const byDay = new Map((await readMachineDays(pool, { siteId, ...days })).map((row) => [row.day, row]));
