@@ -102,7 +102,7 @@ describe("GET /keep", () => {
     await makeTraces(await test.makeAccount("pro"), 300, [null]);
     const viewer = await test.signIn(accountId, "member");
     const { body } = await viewer.get("/keep").expect(200);
-    expect(body).toEqual({ noise: { traces: 100, noise, isMuch }, dropped: [] });
+    expect(body).toEqual({ noise: { traces: 100, isPart: false, noise, isMuch }, dropped: [] });
     test.setNow(new Date());
   });
 
@@ -117,7 +117,7 @@ describe("GET /keep", () => {
     await test.pool.query(insert, [accountId, "", 2]);
     const { body } = await (await test.signIn(accountId)).get("/keep").expect(200);
     expect(body).toEqual({
-      noise: { traces: 2_000, noise: 1_900, isMuch: true },
+      noise: { traces: 2_000, isPart: true, noise: 1_900, isMuch: true },
       dropped: [
         { name: "GET /health", traces: 40 },
         { name: null, traces: 2 },

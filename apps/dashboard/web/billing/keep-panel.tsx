@@ -8,9 +8,6 @@ import { ActionError, Banner, Panel } from "../ui/page.js";
 import { Segmented } from "../ui/segmented.js";
 import { type Column, Table } from "../ui/table.js";
 
-/** The server looks at no more. */
-const maxJudged = 2_000;
-
 const keepModes = [
   { value: "all", label: "All traces" },
   { value: "agents", label: "Traces of agents" },
@@ -85,10 +82,10 @@ function LeaveOut({ leftOut }: { leftOut: Usage["leave_out"] }) {
   );
 }
 
-function NoiseNote({ noise: { traces, noise } }: { noise: Kept["noise"] }) {
+function NoiseNote({ noise: { traces, isPart, noise } }: { noise: Kept["noise"] }) {
   return (
     <Banner>
-      {formatShare(noise / traces)} of {traces < maxJudged ? "this month's" : `the latest ${formatCount(traces)}`}{" "}
+      {formatShare(noise / traces)} of {isPart ? `the latest ${formatCount(traces)}` : "this month's"}{" "}
       traces have no model, agent, tool, retrieval or evaluation span, and use the month all the same. “
       {keepModes[1].label}” leaves them out.
     </Banner>

@@ -34,6 +34,8 @@ const readNoiseSql = `
 interface Noise {
   traces: number;
   noise: number;
+  /** Whether the month may have more traces than were looked at. */
+  isPart: boolean;
   /** Whether they are a fifth or more. */
   isMuch: boolean;
 }
@@ -44,9 +46,10 @@ export async function readNoise(
   { accountId, month }: { accountId: string; month: string },
 ): Promise<Noise> {
   const values = [accountId, month, maxJudgedTraces, maxJudgedSpans, ofAgents];
-  const { rows } = await pool.query<Omit<Noise, "isMuch">>({ name: "read-noise", text: readNoiseSql, values });
+  const query = { name: "read-noise", text: readNoiseSql, values };
+  const { rows } = await pool.query<Pick<Noise, "traces" | "noise">>(query);
   const { traces, noise } = rows[0] ?? { traces: 0, noise: 0 };
-  return { traces, noise, isMuch: noise > 0 && noise >= noisyShare * traces };
+  return { traces, isPart: traces === maxJudgedTraces, noise, isMuch: noise > 0 && noise >= noisyShare * traces };
 }
 
 /** Of one look-up. */
