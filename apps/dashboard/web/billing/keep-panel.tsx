@@ -85,9 +85,9 @@ function LeaveOut({ leftOut }: { leftOut: Usage["leave_out"] }) {
 function NoiseNote({ noise: { traces, isPart, noise } }: { noise: Kept["noise"] }) {
   return (
     <Banner>
-      {formatShare(noise / traces)} of {isPart ? `the latest ${formatCount(traces)}` : "this month's"}{" "}
-      traces have no model, agent, tool, retrieval or evaluation span, and use the month all the same. “
-      {keepModes[1].label}” leaves them out.
+      {formatShare(noise / traces)} of {isPart ? `the latest ${formatCount(traces)}` : "this month's"} traces have no
+      model, agent, tool, retrieval or evaluation span, and use the month all the same. “{keepModes[1].label}” leaves
+      them out.
     </Banner>
   );
 }

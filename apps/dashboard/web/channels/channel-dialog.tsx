@@ -1,4 +1,3 @@
-import { useState } from "preact/hooks";
 import type { ChannelList, CreateChannelBody, CreatedChannel } from "../../src/channels/channels.route.js";
 import { api } from "../data/api.js";
 import { announce } from "../ui/announce.js";
@@ -10,33 +9,6 @@ const statuses = [
   { value: "error", label: "Errors alone" },
   { value: "timeout", label: "Timeouts alone" },
 ] as const;
-
-interface ChannelDialogProps {
-  kinds: ChannelList["kinds"];
-  onClose(): void;
-}
-
-export function ChannelDialog({ kinds, onClose }: ChannelDialogProps) {
-  const [created, setCreated] = useState<CreatedChannel>();
-  if (created?.secret) {
-    return (
-      <SecretDialog
-        title="The channel is there"
-        label="Signing secret"
-        secret={created.secret}
-        hint="Keep it now: Waymark does not show it again. Receivers verify messages with it."
-        warning="Copied? This secret is not shown again. “Done” closes it anyway."
-        onClose={onClose}
-      />
-    );
-  }
-  const finish = (channel: CreatedChannel) => {
-    announce(channel.state === "waiting" ? `A link is on its way to ${channel.to}` : "Channel added");
-    if (channel.secret) setCreated(channel);
-    else onClose();
-  };
-  return <ChannelForm kinds={kinds} onCreated={finish} onClose={onClose} />;
-}
 
 interface Values extends Pick<CreateChannelBody, "kind" | "to"> {
   agent: string;
@@ -55,8 +27,27 @@ function create({ agent, status, ...body }: Values) {
   return api.post<CreatedChannel>("/channels", { ...body, ...limits } satisfies CreateChannelBody);
 }
 
-function ChannelForm({ kinds, onCreated, onClose }: ChannelDialogProps & { onCreated(channel: CreatedChannel): void }) {
-  const form = useForm(none, create, { invalidates: ["/channels"], refusalAt: "to", onDone: onCreated });
+export function ChannelDialog({ kinds, onClose }: { kinds: ChannelList["kinds"]; onClose(): void }) {
+  const form = useForm(none, create, {
+    invalidates: ["/channels"],
+    refusalAt: "to",
+    onDone: ({ state, to, secret }) => {
+      announce(state === "waiting" ? `A link is on its way to ${to}` : "Channel added");
+      if (!secret) onClose();
+    },
+  });
+  if (form.output?.secret) {
+    return (
+      <SecretDialog
+        title="The channel is there"
+        label="Signing secret"
+        secret={form.output.secret}
+        hint="Keep it now: Waymark does not show it again. Receivers verify messages with it."
+        warning="Copied? This secret is not shown again. “Done” closes it anyway."
+        onClose={onClose}
+      />
+    );
+  }
   return (
     <FormDialog title="Add a channel" verb="Add" form={form} onClose={onClose}>
       <Radios

@@ -94,13 +94,6 @@ export function invalidate(...prefixes: readonly string[]): void {
   });
 }
 
-export interface Action<Input> {
-  /** Runs the work; where it fails, `error` says why. One run at a time. */
-  run(input: Input): void;
-  isBusy: boolean;
-  error: ApiError | undefined;
-}
-
 export interface ActionOptions<Output> {
   /** Paths that it changes. */
   invalidates?: readonly string[];
@@ -109,30 +102,37 @@ export interface ActionOptions<Output> {
   onDone?(output: Output): void;
 }
 
-/** A write: busy while under way, its error kept for the form, and the paths it changes asked anew. */
+/**
+ * A write: `isBusy` while under way, `error` where it failed, `output` of the last one that did not, and the paths it changes
+ * asked anew. One run at a time.
+ */
 export function useAction<Output, Input = void>(
   work: (input: Input) => Promise<Output>,
   { invalidates = [], says, onDone }: ActionOptions<Output> = {},
-): Action<Input> {
-  const [state, setState] = useState<{ isBusy: boolean; error?: ApiError }>({ isBusy: false });
-  const isBusy = useRef(false);
+) {
+  const [error, setError] = useState<ApiError>();
+  const [output, setOutput] = useState<Output>();
+  const [isBusy, setBusy] = useState(false);
+  const isRunning = useRef(false);
   const run = async (input: Input) => {
-    if (isBusy.current) return;
-    isBusy.current = true;
-    setState({ isBusy: true });
+    if (isRunning.current) return;
+    isRunning.current = true;
+    setBusy(true);
+    setError(undefined);
     try {
       const output = await work(input);
       invalidate(...invalidates);
-      setState({ isBusy: false });
+      setOutput(() => output);
       if (says !== undefined) announce(says);
       onDone?.(output);
     } catch (error) {
-      setState({ isBusy: false, error: toApiError(error) });
+      setError(toApiError(error));
     } finally {
-      isBusy.current = false;
+      setBusy(false);
+      isRunning.current = false;
     }
   };
-  return { isBusy: state.isBusy, error: state.error, run: (input) => void run(input) };
+  return { isBusy, error, output, run: (input: Input) => void run(input) };
 }
 
 interface PagesOptions<Page, Item> {

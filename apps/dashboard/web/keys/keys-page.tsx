@@ -1,4 +1,3 @@
-import { useState } from "preact/hooks";
 import type { CreatedKey, CreateKeyBody, KeyList, ListedKey } from "../../src/keys/keys.route.js";
 import type { Me } from "../../src/session/me.route.js";
 import { api } from "../data/api.js";
@@ -116,28 +115,19 @@ function RevokeButton({ of: { id, name, lastUsedAt } }: { of: ListedKey }) {
   );
 }
 
-interface KeyDialogProps extends ServiceProps {
-  onClose(): void;
-}
-
-function KeyDialog({ service, onClose }: KeyDialogProps) {
-  const [created, setCreated] = useState<CreatedKey>();
-  if (created) return <NewKey of={created} onClose={onClose} />;
-  return <KeyForm service={service} onCreated={setCreated} onClose={onClose} />;
-}
-
 const scopeChoices = [
   { value: "all", label: "Everything", hint: "Sends, reads and deletes traces." },
   { value: "ingest", label: "Sending only", hint: "For agents, servers and browsers: it reads and deletes nothing." },
   { value: "read", label: "Reading only", hint: "For scripts, and for tools of agents (MCP)." },
 ] as const;
 
-function KeyForm({ service, onCreated, onClose }: KeyDialogProps & { onCreated(key: CreatedKey): void }) {
+function KeyDialog({ service, onClose }: ServiceProps & { onClose(): void }) {
   const isFree = useMe().data?.account.plan === "free";
   const initial: CreateKeyBody = { name: "", service: service ?? "trace", scope: "all" };
   const create = (body: CreateKeyBody) =>
     api.post<CreatedKey>("/keys", { ...body, scope: body.service === "trace" ? body.scope : "all" });
-  const form = useForm(initial, create, { invalidates, refusalAt: "name", onDone: onCreated });
+  const form = useForm(initial, create, { invalidates, refusalAt: "name" });
+  if (form.output) return <NewKey of={form.output} onClose={onClose} />;
   const choices = [
     { value: "trace", label: serviceNames.trace, hint: "For traces of agents." },
     {

@@ -1,5 +1,4 @@
 import "./session.css";
-import { useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import type {
   EntryOptions,
@@ -27,14 +26,13 @@ import {
 export function SignInPage() {
   const { query } = useLocation();
   const options = useQuery<EntryOptions>("/sign-in", { staleMs: 60_000 });
-  const [isMailed, setMailed] = useState(false);
   const signIn = (body: SignInBody) => api.post<SignInAnswer>("/sign-in", body);
   const form = useForm({ email: "", password: "" }, signIn, {
-    onDone: ({ isSignedIn }) => (isSignedIn ? location.assign(localPath(query["next"])) : setMailed(true)),
+    onDone: ({ isSignedIn }) => isSignedIn && location.assign(localPath(query["next"])),
   });
   return (
     <EntryCard title="Sign in">
-      {isMailed && <TooManyTries />}
+      {form.output?.isSignedIn === false && <TooManyTries />}
       <EntryForm form={form} verb="Sign in" reasonOf={signInProblem}>
         <EmailField {...form.field("email")} />
         <PasswordField {...form.field("password")} />
@@ -48,12 +46,10 @@ export function SignInPage() {
 }
 
 export function ForgotPage() {
-  const [isMailed, setMailed] = useState(false);
-  const ask = (body: ForgotBody) => api.post<MailedAnswer>("/forgot", body);
-  const form = useForm({ email: "" }, ask, { onDone: () => setMailed(true) });
+  const form = useForm({ email: "" }, (body: ForgotBody) => api.post<MailedAnswer>("/forgot", body));
   return (
     <EntryCard title="Forgot password">
-      {isMailed ? (
+      {form.output ? (
         <p role="status">
           If <strong>{form.values.email}</strong> belongs to somebody here, a link to a new password is on its way.
         </p>
@@ -70,11 +66,10 @@ export function ForgotPage() {
 }
 
 export function SignUpPage() {
-  const [isMailed, setMailed] = useState(false);
   const options = useQuery<EntryOptions>("/sign-in", { staleMs: 60_000 });
   const signUp = (body: SignUpBody) => api.post<MailedAnswer>("/sign-up", body);
-  const form = useForm({ name: "", email: "", password: "" }, signUp, { onDone: () => setMailed(true) });
-  if (isMailed) return <Mailed email={form.values.email} />;
+  const form = useForm({ name: "", email: "", password: "" }, signUp);
+  if (form.output) return <Mailed email={form.values.email} />;
   if (options.data?.signUp === "invited") return <Invited />;
   return (
     <EntryCard title="Create an account">

@@ -1,5 +1,4 @@
 import "./session.css";
-import { useState } from "preact/hooks";
 import { useLocation, useRoute } from "preact-iso";
 import type { LinkInfo, SignInAnswer, UseLinkAnswer, UseLinkBody } from "../../src/session/session.schema.js";
 import { type ApiError, api } from "../data/api.js";
@@ -48,25 +47,20 @@ export function LinkPage() {
 
 function UseLink({ token, link }: { token: string; link: LinkInfo }) {
   const { query } = useLocation();
-  const [isMailed, setMailed] = useState(false);
-  const [isConfirmed, setConfirmed] = useState(false);
   const use = async ({ name, password }: { name: string; password: string }) => {
     if (link.needsSignIn) {
       const { isSignedIn } = await api.post<SignInAnswer>("/sign-in", { email: link.email, password });
-      setMailed(!isSignedIn);
-      if (!isSignedIn) return undefined;
+      if (!isSignedIn) return "mailed";
     }
     const body: UseLinkBody = { token, ...(link.needsName && { name }), ...(link.needsPassword && { password }) };
     return api.post<UseLinkAnswer>("/link", body);
   };
   const form = useForm({ name: "", password: "" }, use, {
-    onDone: (answer) => {
-      if (answer?.isSignedIn) location.replace(localPath(query["next"]));
-      else if (answer) setConfirmed(true);
-    },
+    onDone: (answer) => answer !== "mailed" && answer.isSignedIn && location.replace(localPath(query["next"])),
   });
+  const isMailed = form.output === "mailed";
   if (form.error?.status === 410) return <DeadLink error={form.error} />;
-  if (isConfirmed) {
+  if (form.output && !isMailed && !form.output.isSignedIn) {
     return (
       <EntryCard title="The address is confirmed">
         <p>{link.email} gets the alerts from now on. An owner of the account can end that.</p>

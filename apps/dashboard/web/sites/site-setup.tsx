@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { ProofAnswer, SiteProof } from "../../src/sites/find-proof.js";
 import type { ListedSite, SiteList } from "../../src/sites/sites.route.js";
 import { api } from "../data/api.js";
@@ -12,13 +12,11 @@ import "./sites.css";
 /** How to prove the domain of a site that waits, and the check. */
 export function ProofSteps({ site, proof }: { site: ListedSite; proof: SiteProof }) {
   const isOwner = useMe().data?.role === "owner";
-  const [answer, setAnswer] = useState<ProofAnswer>();
   const check = useAction(() => api.post<ProofAnswer>(`/sites/${site.id}/proof`), {
     invalidates: ["/sites", "/audit"],
-    onDone: (found) => {
-      setAnswer(found);
-      announce(found.isProven ? "The domain is proven" : "No proof was found");
-      if (found.isProven) keepFocus();
+    onDone: ({ isProven }) => {
+      announce(isProven ? "The domain is proven" : "No proof was found");
+      if (isProven) keepFocus();
     },
   });
   return (
@@ -44,9 +42,9 @@ export function ProofSteps({ site, proof }: { site: ListedSite; proof: SiteProof
         <dd class="mono">{proof.recordName}</dd>
       </dl>
       {check.error && <Banner tone="error">{check.error.message}</Banner>}
-      {answer && !answer.isProven && !check.error && (
+      {check.output && !check.output.isProven && !check.error && (
         <Banner tone="error">
-          No proof yet. File: {answer.file} Record: {answer.record}
+          No proof yet. File: {check.output.file} Record: {check.output.record}
         </Banner>
       )}
       {isOwner ? (

@@ -1,5 +1,4 @@
 import "./sites.css";
-import { useState } from "preact/hooks";
 import type { CreateSiteBody, ListedSite, SiteList } from "../../src/sites/sites.route.js";
 import { api } from "../data/api.js";
 import { useQuery } from "../data/query.js";
@@ -68,16 +67,10 @@ function FirstSeen({ site }: { site: ListedSite }) {
 }
 
 function SiteDialog({ onClose }: { onClose(): void }) {
-  const [created, setCreated] = useState<ListedSite>();
-  if (created) return <NewSite created={created} onClose={onClose} />;
-  return <SiteForm onCreated={setCreated} onClose={onClose} />;
-}
-
-function SiteForm({ onCreated, onClose }: { onCreated(site: ListedSite): void; onClose(): void }) {
   const create = ({ domain, name }: CreateSiteBody) =>
     api.post<ListedSite>("/sites", { domain, name: name.trim() === "" ? domain : name });
-  const options = { invalidates: ["/sites"], refusalAt: "domain", onDone: onCreated } as const;
-  const form = useForm({ domain: "", name: "" }, create, options);
+  const form = useForm({ domain: "", name: "" }, create, { invalidates: ["/sites"], refusalAt: "domain" });
+  if (form.output) return <NewSite created={form.output} onClose={onClose} />;
   return (
     <FormDialog title="Add a site" verb="Add" form={form} onClose={onClose}>
       <TextField label="Domain" required autocomplete="off" placeholder="example.com" {...form.field("domain")} />

@@ -3,7 +3,7 @@ import { planOf } from "@waymark/plan";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import type { Usage } from "../../src/billing/billing.route.js";
-import type { CreatedKey } from "../../src/keys/keys.route.js";
+import type { CreatedKey, CreateKeyBody } from "../../src/keys/keys.route.js";
 import type { TraceList } from "../../src/traces/traces.route.js";
 import { api } from "../data/api.js";
 import { useAction, useMe, useQuery } from "../data/query.js";
@@ -189,12 +189,10 @@ const defaultAgent = "first-agent";
 /** Three ways to send the first trace, with a key in them after one click. */
 function FirstTrace() {
   const me = useMe();
-  const [key, setKey] = useState<string>();
   const [agent, setAgent] = useState(defaultAgent);
-  const create = useAction(async () => {
-    const created = await api.post<CreatedKey>("/keys", { name: "First trace", service: "trace", scope: "ingest" });
-    setKey(created.key);
-  });
+  const newKey = { name: "First trace", service: "trace", scope: "ingest" } satisfies CreateKeyBody;
+  const create = useAction(() => api.post<CreatedKey>("/keys", newKey));
+  const key = create.output?.key;
   if (!me.data) return <Skeleton />;
   const url = me.data.traceApiUrl.replace(/\/$/, "");
   const examples = examplesOf({ url, key: key ?? placeholder, agent: agent.trim() || defaultAgent, now: new Date() });

@@ -181,13 +181,14 @@ export function useForm<Values, Output = unknown>(
   { refusalAt, ...options }: FormOptions<Values, Output> = {},
 ) {
   const [values, setValues] = useState(initial);
-  const { run, isBusy, error } = useAction(send, options);
+  const { run, ...action } = useAction(send, options);
+  const { error } = action;
   const field = <Name extends keyof Values & string>(name: Name) => ({
     value: values[name],
     onValue: (value: Values[Name]) => setValues({ ...values, [name]: value }),
     error: error?.fields[name] ?? (name === refusalAt ? error?.refusal : undefined),
   });
-  return { values, setValues, field, isBusy, error, submit: () => run(values) };
+  return { values, setValues, field, ...action, submit: () => run(values) };
 }
 
 interface NameFormProps {
