@@ -5,10 +5,10 @@ import type { AlertList, ListedAlert } from "../../src/alerts/alerts.route.js";
 import { api } from "../data/api.js";
 import { useAction, usePages, useQuery } from "../data/query.js";
 import { Ago, Moment } from "../ui/ago.js";
-import { Button, ButtonLink } from "../ui/button.js";
+import { ButtonLink, RunButton } from "../ui/button.js";
+import { Segmented } from "../ui/choices.js";
 import { formatThings } from "../ui/format.js";
 import { ActionError, Empty, Loaded, Page, Panel, StatusDot } from "../ui/page.js";
-import { Segmented } from "../ui/segmented.js";
 import { actionsColumn, type Column, Pager, Table } from "../ui/table.js";
 
 const looks = {
@@ -87,12 +87,7 @@ function AlertsTable({ alerts, onRetried }: { alerts: readonly ListedAlert[]; on
     says: "The mail is sent again",
     onDone: onRetried,
   });
-  const againOf = (alert: ListedAlert) =>
-    canRetry(alert) && (
-      <Button isBusy={retry.isBusy} onClick={() => retry.run(alert.id)}>
-        Send again
-      </Button>
-    );
+  const againOf = (alert: ListedAlert) => canRetry(alert) && <RunButton verb="Send again" of={retry} with={alert.id} />;
   const columns: readonly Column<ListedAlert>[] = [
     {
       text: "Mail",

@@ -10,7 +10,7 @@ import { api } from "../data/api.js";
 import { invalidate, useAction, useMe, useQuery } from "../data/query.js";
 import { CreateKeyButton, KeyPanel } from "../keys/keys-page.js";
 import { MomentDay } from "../ui/ago.js";
-import { Button } from "../ui/button.js";
+import { Button, RunButton } from "../ui/button.js";
 import { CopyField } from "../ui/copy-button.js";
 import { ConfirmButton, Dialog, DialogButton } from "../ui/dialog.js";
 import { formatBytes, formatCount, formatDay } from "../ui/format.js";
@@ -234,16 +234,8 @@ function Payment({ billing }: { billing: Billing }) {
     <div>
       <ActionError of={pay} />
       <p class="row plan-actions">
-        {billing.plan === "free" && (
-          <Button look="main" isBusy={pay.isBusy} onClick={() => pay.run("checkout")}>
-            Upgrade to Pro
-          </Button>
-        )}
-        {billing.hasPortal && (
-          <Button isBusy={pay.isBusy} onClick={() => pay.run("portal")}>
-            Invoices, payment and cancellation
-          </Button>
-        )}
+        {billing.plan === "free" && <RunButton look="main" verb="Upgrade to Pro" of={pay} with="checkout" />}
+        {billing.hasPortal && <RunButton verb="Invoices, payment and cancellation" of={pay} with="portal" />}
       </p>
       <p class="hint">{hintOf(billing)}</p>
     </div>
@@ -260,23 +252,19 @@ function hintOf({ plan, hasSubscription }: Billing): string {
 /** Sets the plan at once, for people of `OPERATORS`. */
 function Switch({ billing, usage }: { billing: Billing; usage: Usage }) {
   const invalidates = ["/billing", "/usage", "/me", "/audit"];
-  const upgrade = useAction(() => api.put("/plan", { plan: "pro" }), {
-    invalidates,
-    says: "The account is on Pro now",
-  });
+  const setPlan = (plan: PlanId) => api.put("/plan", { plan });
+  const upgrade = useAction(setPlan, { invalidates, says: "The account is on Pro now" });
   return (
     <div>
       <ActionError of={upgrade} />
       <p class="row plan-actions">
         {billing.plan === "free" ? (
-          <Button look="main" isBusy={upgrade.isBusy} onClick={() => upgrade.run()}>
-            Upgrade to Pro
-          </Button>
+          <RunButton look="main" verb="Upgrade to Pro" of={upgrade} with="pro" />
         ) : (
           <ConfirmButton
             title="Switch to Free?"
             verb="Switch to Free"
-            work={() => api.put("/plan", { plan: "free" })}
+            work={() => setPlan("free")}
             invalidates={invalidates}
             says="The account is on Free now"
           >

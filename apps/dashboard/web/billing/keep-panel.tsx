@@ -2,10 +2,10 @@ import type { Usage } from "../../src/billing/billing.route.js";
 import type { Kept } from "../../src/billing/keep.route.js";
 import { api } from "../data/api.js";
 import { useAction, useQuery } from "../data/query.js";
+import { Segmented } from "../ui/choices.js";
 import { Checkbox, Form, useForm } from "../ui/form.js";
 import { formatCount, formatShare } from "../ui/format.js";
 import { ActionError, Banner, Panel } from "../ui/page.js";
-import { Segmented } from "../ui/segmented.js";
 import { type Column, Table } from "../ui/table.js";
 
 const keepModes = [

@@ -4,7 +4,7 @@ import type { ChannelList, CreateRuleBody, RuleList } from "../../src/channels/c
 import { api } from "../data/api.js";
 import { useAction, useMe, useQuery } from "../data/query.js";
 import { Ago } from "../ui/ago.js";
-import { Button } from "../ui/button.js";
+import { RunButton } from "../ui/button.js";
 import { DialogButton } from "../ui/dialog.js";
 import { Form, FormDialog, Radios, TextField, useForm } from "../ui/form.js";
 import { formatCount, formatDuration } from "../ui/format.js";
@@ -142,11 +142,7 @@ function RulesPanel({ mayChange }: { mayChange: boolean }) {
   const add = mayChange && <DialogButton dialog={(close) => <RuleDialog onClose={close} />}>Add rule</DialogButton>;
   const actions: Column<Rule> = {
     ...actionsColumn,
-    cell: ({ id }) => (
-      <Button isBusy={remove.isBusy} onClick={() => remove.run(id)}>
-        Delete rule
-      </Button>
-    ),
+    cell: ({ id }) => <RunButton verb="Delete rule" of={remove} with={id} />,
   };
   return (
     <Panel title="Rules" isFlush={rules.length > 0} actions={add}>

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { ChannelList, ListedChannel } from "../../src/channels/channels.route.js";
 import { api } from "../data/api.js";
 import { useAction } from "../data/query.js";
-import { Button } from "../ui/button.js";
+import { Button, RunButton } from "../ui/button.js";
 import { Confirm } from "../ui/dialog.js";
 import { formatThings } from "../ui/format.js";
 import { Banner, Empty, Panel, StatusDot } from "../ui/page.js";
@@ -33,16 +33,8 @@ export function ChannelsTable({ of: { channels, kinds }, mayChange }: { of: Chan
   }
   const actionsOf = (channel: ListedChannel) => (
     <span class="channel-actions">
-      {channel.state === "active" && (
-        <Button isBusy={test.isBusy} onClick={() => test.run(channel.id)}>
-          Test
-        </Button>
-      )}
-      {channel.state === "waiting" && (
-        <Button isBusy={resend.isBusy} onClick={() => resend.run(channel.id)}>
-          Send link again
-        </Button>
-      )}
+      {channel.state === "active" && <RunButton verb="Test" of={test} with={channel.id} />}
+      {channel.state === "waiting" && <RunButton verb="Send link again" of={resend} with={channel.id} />}
       <Button onClick={() => setDeleting(channel)}>Delete</Button>
     </span>
   );

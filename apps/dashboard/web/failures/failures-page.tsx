@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { FailureList, ListedFailure, MuteList } from "../../src/failures/failures.route.js";
 import { usePages, useQuery } from "../data/query.js";
 import { Ago, Moment } from "../ui/ago.js";
-import { Button } from "../ui/button.js";
+import { Button, RunButton } from "../ui/button.js";
 import { formatCount } from "../ui/format.js";
 import { useRecentDays } from "../ui/list-filters.js";
 import { ActionError, Empty, Loaded, Page, Panel } from "../ui/page.js";
@@ -65,9 +65,7 @@ function FailuresTable({ failures, onChanged }: { failures: readonly ListedFailu
     failure.muted_until === null ? (
       <Button onClick={() => setMuting(failure)}>Mute</Button>
     ) : (
-      <Button isBusy={unmute.isBusy} onClick={() => unmute.run(failure.id)}>
-        Unmute
-      </Button>
+      <RunButton verb="Unmute" of={unmute} with={failure.id} />
     );
   const columns: readonly Column<ListedFailure>[] = [
     {

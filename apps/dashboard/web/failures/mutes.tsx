@@ -2,7 +2,7 @@ import type { ListedFailure, MuteBody, MuteList } from "../../src/failures/failu
 import { api } from "../data/api.js";
 import { useAction } from "../data/query.js";
 import { Moment } from "../ui/ago.js";
-import { Button } from "../ui/button.js";
+import { RunButton } from "../ui/button.js";
 import { FormDialog, Radios, useForm } from "../ui/form.js";
 import { formatCount } from "../ui/format.js";
 import { ActionError, Panel } from "../ui/page.js";
@@ -77,14 +77,7 @@ export function MutesPanel({ mutes }: MuteList) {
     },
     { text: "Until", cell: ({ until }) => (until === null ? "For good" : <Moment iso={until} />) },
     { text: "Silent alerts", isNumber: true, cell: ({ muted }) => formatCount(muted) },
-    {
-      ...actionsColumn,
-      cell: ({ id }) => (
-        <Button isBusy={unmute.isBusy} onClick={() => unmute.run(id)}>
-          Unmute
-        </Button>
-      ),
-    },
+    { ...actionsColumn, cell: ({ id }) => <RunButton verb="Unmute" of={unmute} with={id} /> },
   ];
   return (
     <Panel title="Muted" isFlush>

@@ -12,7 +12,8 @@ import { api } from "../data/api.js";
 import { useAction, useMe, usePages, useQuery } from "../data/query.js";
 import { Ago, MomentDay } from "../ui/ago.js";
 import { announce } from "../ui/announce.js";
-import { Button } from "../ui/button.js";
+import { Button, RunButton } from "../ui/button.js";
+import { Select } from "../ui/choices.js";
 import { ConfirmButton, DialogButton } from "../ui/dialog.js";
 import { FormDialog, Radios, TextField, useForm } from "../ui/form.js";
 import { formatThings } from "../ui/format.js";
@@ -56,6 +57,7 @@ function LeftKeys({ keys }: { keys: number }) {
 const invalidates = ["/people", "/audit"];
 
 const roleNames = { owner: "Owner", member: "Member" } as const;
+const roleChoices = (["owner", "member"] as const).map((value) => ({ value, label: roleNames[value] }));
 
 function InvitationsPanel({ invitations }: { invitations: readonly Invitation[] }) {
   const takeBack = useAction((id: string) => api.delete(`/invitations/${id}`), { invalidates });
@@ -64,14 +66,7 @@ function InvitationsPanel({ invitations }: { invitations: readonly Invitation[] 
     { text: "Role", cell: ({ role }) => roleNames[role] },
     { text: "Sent", cell: ({ invitedAt }) => <Ago iso={invitedAt} /> },
     { text: "Ends", cell: ({ expiresAt }) => <MomentDay iso={expiresAt} /> },
-    {
-      ...actionsColumn,
-      cell: ({ id }) => (
-        <Button isBusy={takeBack.isBusy} onClick={() => takeBack.run(id)}>
-          Take back
-        </Button>
-      ),
-    },
+    { ...actionsColumn, cell: ({ id }) => <RunButton verb="Take back" of={takeBack} with={id} /> },
   ];
   return (
     <Panel title="Invitations" isFlush>
@@ -182,7 +177,13 @@ function PeoplePanel({ people, isOwner }: { people: readonly ListedPerson[]; isO
       text: "Role",
       cell: (person) =>
         isOwner && isFree(person) ? (
-          <RoleSelect person={person} onRole={(role) => change.run({ id: person.id, role })} />
+          <Select
+            class="input is-small"
+            label={`Role of ${person.name}`}
+            value={person.role}
+            choices={roleChoices}
+            onValue={(role) => change.run({ id: person.id, role })}
+          />
         ) : (
           roleNames[person.role]
         ),
@@ -200,20 +201,6 @@ function PeoplePanel({ people, isOwner }: { people: readonly ListedPerson[]; isO
         <Table name="People" columns={columns} rows={people} />
       </Panel>
     </>
-  );
-}
-
-function RoleSelect({ person, onRole }: { person: ListedPerson; onRole(role: ListedPerson["role"]): void }) {
-  return (
-    <select
-      class="input is-small"
-      aria-label={`Role of ${person.name}`}
-      value={person.role}
-      onChange={(event) => onRole(event.currentTarget.value as ListedPerson["role"])}
-    >
-      <option value="owner">Owner</option>
-      <option value="member">Member</option>
-    </select>
   );
 }
 

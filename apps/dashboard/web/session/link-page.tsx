@@ -58,9 +58,10 @@ function UseLink({ token, link }: { token: string; link: LinkInfo }) {
   const form = useForm({ name: "", password: "" }, use, {
     onDone: (answer) => answer !== "mailed" && answer.isSignedIn && location.replace(localPath(query["next"])),
   });
-  const isMailed = form.output === "mailed";
+  const { output } = form;
+  const isMailed = output === "mailed";
   if (form.error?.status === 410) return <DeadLink error={form.error} />;
-  if (form.output && !isMailed && !form.output.isSignedIn) {
+  if (output && !isMailed && !output.isSignedIn) {
     return (
       <EntryCard title="The address is confirmed">
         <p>{link.email} gets the alerts from now on. An owner of the account can end that.</p>

@@ -5,7 +5,7 @@ import { api } from "../data/api.js";
 import { useAction, useMe, useQuery } from "../data/query.js";
 import { NewPasswordField, PasswordOwner } from "../session/entry-parts.js";
 import { Ago } from "../ui/ago.js";
-import { Button } from "../ui/button.js";
+import { RunButton } from "../ui/button.js";
 import { Form, NameForm, Radios, TextField, useForm } from "../ui/form.js";
 import { ActionError, Banner, ErrorNote, Loaded, Page, Panel } from "../ui/page.js";
 import { browserZone, readTheme, setTheme, setZone, type Theme, zone } from "../ui/preferences.js";
@@ -118,24 +118,12 @@ function SessionsPanel() {
     invalidates: ["/me/sessions"],
   });
   const listed = sessions.data?.sessions ?? [];
-  const actions = listed.length > 1 && (
-    <Button isBusy={end.isBusy} onClick={() => end.run("others")}>
-      End all others
-    </Button>
-  );
+  const actions = listed.length > 1 && <RunButton verb="End all others" of={end} with="others" />;
   const columns: readonly Column<(typeof listed)[number]>[] = [
     { text: "Browser", cell: ({ client }) => client },
     { text: "Signed in", cell: ({ createdAt }) => <Ago iso={createdAt} /> },
     { text: "Last used", cell: ({ isCurrent, seenAt }) => (isCurrent ? "This one" : <Ago iso={seenAt} />) },
-    {
-      ...actionsColumn,
-      cell: ({ id, isCurrent }) =>
-        !isCurrent && (
-          <Button isBusy={end.isBusy} onClick={() => end.run(id)}>
-            End
-          </Button>
-        ),
-    },
+    { ...actionsColumn, cell: ({ id, isCurrent }) => !isCurrent && <RunButton verb="End" of={end} with={id} /> },
   ];
   return (
     <Panel title="Sessions" isFlush actions={actions}>

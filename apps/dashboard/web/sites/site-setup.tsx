@@ -4,7 +4,7 @@ import type { ListedSite, SiteList } from "../../src/sites/sites.route.js";
 import { api } from "../data/api.js";
 import { useAction, useMe, useQuery } from "../data/query.js";
 import { announce } from "../ui/announce.js";
-import { Button } from "../ui/button.js";
+import { RunButton } from "../ui/button.js";
 import { CopyField } from "../ui/copy-button.js";
 import { Banner, StatusDot } from "../ui/page.js";
 import "./sites.css";
@@ -48,9 +48,7 @@ export function ProofSteps({ site, proof }: { site: ListedSite; proof: SiteProof
         </Banner>
       )}
       {isOwner ? (
-        <Button isBusy={check.isBusy} onClick={() => check.run()}>
-          Check the proof
-        </Button>
+        <RunButton verb="Check the proof" of={check} with={undefined} />
       ) : (
         <p class="hint">An owner of the account checks the proof.</p>
       )}

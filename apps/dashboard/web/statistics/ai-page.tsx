@@ -8,7 +8,7 @@ import { type Column, Table } from "../ui/table.js";
 import { aiPath, writeAddress } from "./address.js";
 import { Chart, FigureButtons } from "./chart.js";
 import { changeOf } from "./chart-shape.js";
-import { CustomDates, RangeControls, useAddress } from "./range-controls.js";
+import { RangeControls, useAddress } from "./range-controls.js";
 
 const pollMs = 60_000;
 
@@ -23,12 +23,7 @@ export function AiPage() {
       title="AI"
       crumbs={<a href={`/dashboard/sites/${siteId}${writeAddress(address)}`}>{data?.site.domain ?? "Statistics"}</a>}
       note={data && `${data.days.first} to ${data.days.last}, UTC days, beside as many days before.`}
-      actions={
-        <>
-          <RangeControls address={address} days={data?.days} onAddress={change} />
-          <CustomDates address={address} onAddress={change} />
-        </>
-      }
+      actions={<RangeControls address={address} days={data?.days} onAddress={change} />}
     >
       <Loaded of={ai}>{(loaded) => (isEmpty(loaded) ? <NoMachines /> : <Report ai={loaded} />)}</Loaded>
     </Page>

@@ -8,7 +8,7 @@ import { eventsPath, writeAddress } from "./address.js";
 import { EventParts } from "./event-parts.js";
 import { FilterRefusal, StatisticsChips } from "./filter-chips.js";
 import { placeOf } from "./list-card.js";
-import { CustomDates, coverageText, RangeControls, useAddress } from "./range-controls.js";
+import { coverageText, RangeControls, useAddress } from "./range-controls.js";
 
 const pollMs = 60_000;
 
@@ -21,18 +21,12 @@ export function EventsPage() {
   if (error?.status === 404) return <MissingPage title="Site not found" />;
   const wanted = search.trim().toLowerCase();
   const events = data?.events.filter(({ name }) => name.toLowerCase().includes(wanted));
-  const actions = (
-    <>
-      <RangeControls address={address} days={data?.days} onAddress={change} />
-      <CustomDates address={address} onAddress={change} />
-    </>
-  );
   return (
     <Page
       title="Custom events"
       crumbs={<a href={`/dashboard/sites/${siteId}${writeAddress(address)}`}>{data?.site.domain ?? "Statistics"}</a>}
       note={data && `${data.days.first} to ${data.days.last}, UTC days. ${coverageText(data.coverage, filters !== "")}`}
-      actions={actions}
+      actions={<RangeControls address={address} days={data?.days} onAddress={change} />}
     >
       <StatisticsChips filters={filters} onFilters={onFilters} />
       {refusal && <FilterRefusal text={refusal} />}

@@ -1,7 +1,7 @@
 import { useLocation, useRoute } from "preact-iso";
 import type { SiteStats } from "../../src/statistics/statistics.route.js";
+import { Segmented, Select } from "../ui/choices.js";
 import { DateRange } from "../ui/date-range.js";
-import { Segmented } from "../ui/segmented.js";
 import { type Address, maxDays, readAddress, writeAddress } from "./address.js";
 
 const choices = [
@@ -29,35 +29,30 @@ interface RangeProps {
 
 /** The range as a group of buttons; "Custom" opens two dates. */
 export function RangeControls({ address, days, onAddress }: RangeProps) {
+  const { from = "", to = "" } = address;
   const choose = (range: Address["range"]) => {
     const { from: _from, to: _to, ...rest } = address;
     if (range !== "custom") onAddress({ ...rest, range });
     else if (days) onAddress({ ...rest, range, from: address.from ?? days.first, to: address.to ?? days.last });
   };
-  return <Segmented label="Range" value={address.range} choices={choices} onValue={choose} />;
+  const change = (first: string, last: string) => onAddress({ ...address, from: first, to: last });
+  return (
+    <>
+      <Segmented label="Range" value={address.range} choices={choices} onValue={choose} />
+      {address.range === "custom" && <DateRange from={from} to={to} zone="UTC" maxDays={maxDays} onRange={change} />}
+    </>
+  );
 }
 
-export function CustomDates({ address, onAddress }: Pick<RangeProps, "address" | "onAddress">) {
-  const { range, from = "", to = "" } = address;
-  if (range !== "custom") return null;
-  const change = (first: string, last: string) => onAddress({ ...address, from: first, to: last });
-  return <DateRange from={from} to={to} zone="UTC" maxDays={maxDays} onRange={change} />;
-}
+const comparisons: readonly { value: Address["compare"]; label: string }[] = [
+  { value: "previous", label: "Compare: the days before" },
+  { value: "year", label: "Compare: a year ago" },
+  { value: "off", label: "Compare: off" },
+];
 
 export function CompareControl({ address, onAddress }: Pick<RangeProps, "address" | "onAddress">) {
-  const change = (value: string) => onAddress({ ...address, compare: value as Address["compare"] });
-  return (
-    <select
-      class="button"
-      aria-label="Compare"
-      value={address.compare}
-      onChange={({ currentTarget }) => change(currentTarget.value)}
-    >
-      <option value="previous">Compare: the days before</option>
-      <option value="year">Compare: a year ago</option>
-      <option value="off">Compare: off</option>
-    </select>
-  );
+  const change = (compare: Address["compare"]) => onAddress({ ...address, compare });
+  return <Select label="Compare" value={address.compare} choices={comparisons} onValue={change} />;
 }
 
 /** What the figures are: UTC days, the days compared with, and how visitors count. */

@@ -27,7 +27,7 @@ import { EventParts } from "./event-parts.js";
 import { FilterRefusal, StatisticsChips } from "./filter-chips.js";
 import type { PageFilters } from "./filters.js";
 import { csvLink, EmptyTable, ListCard, placeOf } from "./list-card.js";
-import { CompareControl, CustomDates, RangeControls, RangeNote, useAddress } from "./range-controls.js";
+import { CompareControl, RangeControls, RangeNote, useAddress } from "./range-controls.js";
 
 const pollMs = 60_000;
 const waitPollMs = 3_000;
@@ -89,7 +89,6 @@ function Actions({ siteId, days, ...part }: PartProps & { siteId: string; days: 
   return (
     <>
       <RangeControls {...part} days={days} />
-      <CustomDates {...part} />
       <CompareControl {...part} />
       <ButtonLink href={`/dashboard/sites/${siteId}/ai${writeAddress({ ...part.address, filters: "" })}`}>
         AI

@@ -1,8 +1,8 @@
 import type { ContentName } from "@waymark/traces";
 import { useMemo, useState } from "preact/hooks";
+import { Segmented } from "../ui/choices.js";
 import { CopyButton } from "../ui/copy-button.js";
 import { formatBytes } from "../ui/format.js";
-import { Segmented } from "../ui/segmented.js";
 import { type Message, messagesOf, type Part } from "./conversation.js";
 import { rootOf, stringOf } from "./json.js";
 import { JsonTree, LongText } from "./json-view.js";

@@ -2,12 +2,12 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import type { FoundTrace } from "../../src/traces/one-trace.route.js";
 import { api } from "../data/api.js";
+import { Segmented, Select } from "../ui/choices.js";
 import { DateRange } from "../ui/date-range.js";
 import { Icon } from "../ui/icon.js";
 import { LabelChips, LabelSelect } from "../ui/label-filters.js";
 import { AgentSelect } from "../ui/list-filters.js";
 import { zoneName } from "../ui/preferences.js";
-import { Segmented } from "../ui/segmented.js";
 import { durationLabel, durations, type Filters, pastedId, type RangeFilter, ranges, withRange } from "./filters.js";
 
 export function TraceFilters({ filters, onFilters }: { filters: Filters; onFilters(filters: Filters): void }) {
@@ -28,33 +28,18 @@ export function TraceFilters({ filters, onFilters }: { filters: Filters; onFilte
           ]}
           onValue={(status) => change({ status })}
         />
-        <select
-          class="button"
-          aria-label="Longer than"
+        <Select
+          label="Longer than"
           value={String(filters.longerMs)}
-          onChange={(event) => change({ longerMs: Number(event.currentTarget.value) })}
-        >
-          <option value="0">Any duration</option>
-          {lengths(filters.longerMs).map((ms) => (
-            <option key={ms} value={String(ms)}>
-              Longer than {durationLabel(ms)}
-            </option>
-          ))}
-        </select>
-        <select
-          class="button"
-          aria-label="Range"
+          choices={lengths(filters.longerMs)}
+          onValue={(ms) => change({ longerMs: Number(ms) })}
+        />
+        <Select
+          label="Range"
           value={filters.range}
-          onChange={(event) => change(withRange(filters, event.currentTarget.value as RangeFilter, new Date()))}
-        >
-          <option value="">Any time</option>
-          {Object.entries(ranges).map(([range, { label }]) => (
-            <option key={range} value={range}>
-              {label}
-            </option>
-          ))}
-          <option value="custom">Custom range</option>
-        </select>
+          choices={rangeChoices}
+          onValue={(range) => change(withRange(filters, range, new Date()))}
+        />
         {filters.range === "custom" && (
           <DateRange
             from={filters.from}
@@ -70,10 +55,18 @@ export function TraceFilters({ filters, onFilters }: { filters: Filters; onFilte
   );
 }
 
-function lengths(own: number): number[] {
+function lengths(own: number) {
   const known = durations.map(({ ms }) => ms as number);
-  return own === 0 || known.includes(own) ? known : [...known, own];
+  const shown = own === 0 || known.includes(own) ? known : [...known, own];
+  const longer = shown.map((ms) => ({ value: String(ms), label: `Longer than ${durationLabel(ms)}` }));
+  return [{ value: "0", label: "Any duration" }, ...longer];
 }
+
+const rangeChoices: readonly { value: RangeFilter; label: string }[] = [
+  { value: "", label: "Any time" },
+  ...Object.entries(ranges).map(([value, { label }]) => ({ value: value as RangeFilter, label })),
+  { value: "custom", label: "Custom range" },
+];
 
 const typingMs = 250;
 

@@ -34,6 +34,21 @@ export function Button({ look, icon, isIconOnly, isBusy, children, onClick, ...r
   );
 }
 
+interface RunButtonProps<Input> extends Pick<ButtonProps, "look" | "icon"> {
+  verb: string;
+  of: { isBusy: boolean; run(input: Input): void };
+  with: Input;
+}
+
+/** A button that runs an action. */
+export function RunButton<Input>({ verb, of: action, with: input, ...look }: RunButtonProps<Input>) {
+  return (
+    <Button {...look} isBusy={action.isBusy} onClick={() => action.run(input)}>
+      {verb}
+    </Button>
+  );
+}
+
 export function ButtonLink({ look, icon, children, ...rest }: Look & AnchorHTMLAttributes<HTMLAnchorElement>) {
   return (
     <a {...rest} class={classNames("button", look && `is-${look}`)}>

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Button } from "./button.js";
+import { Select } from "./choices.js";
 import { FilterChips } from "./filter-chips.js";
 import { type LabelName, type Labels, labelChips, labelFilters, labelNames, maxLabelLength } from "./labels.js";
 
@@ -14,6 +15,10 @@ export function LabelSelect({ labels, onLabels, names = labelNames }: LabelFilte
   const [name, setName] = useState<LabelName>();
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => input.current?.focus(), [name]);
+  const choices = [
+    { value: "" as const, label: "Label: any" },
+    ...names.map((value) => ({ value, label: labelFilters[value].label })),
+  ];
   const submit = (event: Event) => {
     event.preventDefault();
     const text = input.current?.value.trim();
@@ -22,19 +27,7 @@ export function LabelSelect({ labels, onLabels, names = labelNames }: LabelFilte
   };
   return (
     <>
-      <select
-        class="button"
-        aria-label="Label"
-        value={name ?? ""}
-        onChange={(event) => setName(names.find((each) => each === event.currentTarget.value))}
-      >
-        <option value="">Label: any</option>
-        {names.map((each) => (
-          <option key={each} value={each}>
-            {labelFilters[each].label}
-          </option>
-        ))}
-      </select>
+      <Select label="Label" value={name ?? ""} choices={choices} onValue={(next) => setName(next || undefined)} />
       {name && (
         <form class="row label-form" onSubmit={submit}>
           <input

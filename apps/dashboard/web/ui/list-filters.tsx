@@ -2,25 +2,17 @@ import { useLocation } from "preact-iso";
 import type { AgentNames } from "../../src/traces/traces.route.js";
 import { queryOf } from "../data/paths.js";
 import { hasAnswer, useQuery } from "../data/query.js";
+import { Segmented, Select } from "./choices.js";
 import { LabelChips, LabelSelect } from "./label-filters.js";
 import { type LabelName, type Labels, labelQuery, readLabels } from "./labels.js";
-import { Segmented } from "./segmented.js";
 
 export function AgentSelect({ agent, onAgent }: { agent: string; onAgent(agent: string): void }) {
   // The rows come first.
   const { data } = useQuery<AgentNames>(hasAnswer.value ? "/traces/agents" : undefined, { staleMs: 30_000 });
   const names = data?.agents ?? [];
   const shown = agent === "" || names.includes(agent) ? names : [agent, ...names];
-  return (
-    <select class="button" aria-label="Agent" value={agent} onChange={(event) => onAgent(event.currentTarget.value)}>
-      <option value="">Agent: any</option>
-      {shown.map((name) => (
-        <option key={name} value={name}>
-          {name}
-        </option>
-      ))}
-    </select>
-  );
+  const choices = [{ value: "", label: "Agent: any" }, ...shown.map((value) => ({ value, label: value }))];
+  return <Select label="Agent" value={agent} choices={choices} onValue={onAgent} />;
 }
 
 const dayMs = 86_400_000;

@@ -1,14 +1,38 @@
 import type { ComponentChildren } from "preact";
 
-interface SegmentedProps<Value extends string> {
+interface ChoicesProps<Value extends string> {
   label: string;
   value: Value;
   choices: readonly { value: Value; label: string; mark?: ComponentChildren }[];
   onValue(value: Value): void;
 }
 
+/** One choice of many, as the browser's list. */
+export function Select<Value extends string>({
+  label,
+  value,
+  choices,
+  onValue,
+  class: look = "button",
+}: ChoicesProps<Value> & { class?: string }) {
+  return (
+    <select
+      class={look}
+      aria-label={label}
+      value={value}
+      onChange={({ currentTarget }) => onValue(currentTarget.value as Value)}
+    >
+      {choices.map((choice) => (
+        <option key={choice.value} value={choice.value}>
+          {choice.label}
+        </option>
+      ))}
+    </select>
+  );
+}
+
 /** One choice of a few, as buttons with `aria-pressed` in one frame. */
-export function Segmented<Value extends string>({ label, value, choices, onValue }: SegmentedProps<Value>) {
+export function Segmented<Value extends string>({ label, value, choices, onValue }: ChoicesProps<Value>) {
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset brings a form's frame
     <div class="segmented" role="group" aria-label={label}>
