@@ -59,7 +59,10 @@ export function AlertsPage() {
       <Loaded of={first}>
         {() =>
           alerts.length === 0 ? (
-            <NoAlerts filter={filter} />
+            <Empty
+              title={filter === "all" ? "No alerts yet" : `No ${filter} alerts`}
+              text={filter === "all" ? "An alert appears with the first failed trace." : "Another state may have some."}
+            />
           ) : (
             <Panel isFlush>
               <AlertsTable alerts={alerts} onRetried={older.clear} />
@@ -69,14 +72,6 @@ export function AlertsPage() {
         }
       </Loaded>
     </Page>
-  );
-}
-
-function NoAlerts({ filter }: { filter: Filter }) {
-  return (
-    <Empty title={filter === "all" ? "No alerts yet" : `No ${filter} alerts`}>
-      <p>{filter === "all" ? "An alert appears with the first failed trace." : "Another state may have some."}</p>
-    </Empty>
   );
 }
 

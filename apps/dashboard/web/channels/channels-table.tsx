@@ -25,9 +25,7 @@ export function ChannelsTable({ of: { channels, kinds }, mayChange }: { of: Chan
   if (channels.length === 0) {
     return (
       <Panel>
-        <Empty title="No channels">
-          <p>Nobody is told about failures of this account.</p>
-        </Empty>
+        <Empty title="No channels" text="Nobody is told about failures of this account." />
       </Panel>
     );
   }

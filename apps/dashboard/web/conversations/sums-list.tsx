@@ -55,11 +55,7 @@ export function SumsList<List extends { next_cursor: string | null }, Item exten
     nextOf: ({ next_cursor }) => (next_cursor === null ? undefined : `cursor=${encodeURIComponent(next_cursor)}`),
   });
   if (first.data === undefined && first.error?.fields["from"] !== undefined) {
-    return (
-      <Empty title="Too many traces to sum">
-        <p>Choose fewer days or an agent.</p>
-      </Empty>
-    );
+    return <Empty title="Too many traces to sum" text="Choose fewer days or an agent." />;
   }
   return (
     <Loaded of={first}>

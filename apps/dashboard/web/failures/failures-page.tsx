@@ -27,14 +27,15 @@ export function FailuresPage() {
     <Page title="Failures" note="Failed traces by agent, failing span and error, without numbers and ids. UTC days.">
       {filters}
       {isTooMuch ? (
-        <Empty title="Too many failures to group">
-          <p>Choose fewer days or an agent.</p>
-        </Empty>
+        <Empty title="Too many failures to group" text="Choose fewer days or an agent." />
       ) : (
         <Loaded of={first}>
           {() =>
             failures.length === 0 ? (
-              <NoFailures agent={agent} />
+              <Empty
+                title={agent === "" ? "No failures in these days" : "No failures of this agent in these days"}
+                text="A failure appears with the first trace that ends with an error or a timeout."
+              />
             ) : (
               <Panel isFlush>
                 <FailuresTable failures={failures} onChanged={more.clear} />
@@ -46,14 +47,6 @@ export function FailuresPage() {
       )}
       {mutes.data && <MutesPanel mutes={mutes.data.mutes} />}
     </Page>
-  );
-}
-
-function NoFailures({ agent }: { agent: string }) {
-  return (
-    <Empty title={agent === "" ? "No failures in these days" : "No failures of this agent in these days"}>
-      <p>A failure appears with the first trace that ends with an error or a timeout.</p>
-    </Empty>
   );
 }
 

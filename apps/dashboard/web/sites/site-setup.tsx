@@ -4,7 +4,7 @@ import type { ListedSite, SiteList } from "../../src/sites/sites.route.js";
 import { api } from "../data/api.js";
 import { useAction, useMe, useQuery } from "../data/query.js";
 import { announce } from "../ui/announce.js";
-import { RunButton } from "../ui/button.js";
+import { Button } from "../ui/button.js";
 import { CopyField } from "../ui/copy-button.js";
 import { Banner, StatusDot } from "../ui/page.js";
 import "./sites.css";
@@ -48,7 +48,9 @@ export function ProofSteps({ site, proof }: { site: ListedSite; proof: SiteProof
         </Banner>
       )}
       {isOwner ? (
-        <RunButton verb="Check the proof" of={check} with={undefined} />
+        <Button isBusy={check.isBusy} onClick={() => check.run()}>
+          Check the proof
+        </Button>
       ) : (
         <p class="hint">An owner of the account checks the proof.</p>
       )}

@@ -22,7 +22,7 @@ export function SitesPage() {
       <Loaded of={list} rows={3}>
         {({ sites }) => (
           <Panel isFlush={sites.length > 0}>
-            {sites.length > 0 ? <Table name="Sites" columns={columns} rows={sites} /> : <NoSites />}
+            {sites.length > 0 ? <Table name="Sites" columns={columns} rows={sites} /> : noSites}
           </Panel>
         )}
       </Loaded>
@@ -30,13 +30,12 @@ export function SitesPage() {
   );
 }
 
-function NoSites() {
-  return (
-    <Empty title="No sites yet">
-      <p>Add a site, paste its snippet into the pages, and its visits appear here. No cookies, no banner.</p>
-    </Empty>
-  );
-}
+const noSites = (
+  <Empty
+    title="No sites yet"
+    text="Add a site, paste its snippet into the pages, and its visits appear here. No cookies, no banner."
+  />
+);
 
 const columns: readonly Column<ListedSite>[] = [
   {

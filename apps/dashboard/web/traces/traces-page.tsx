@@ -7,7 +7,7 @@ import type { CreatedKey, CreateKeyBody } from "../../src/keys/keys.route.js";
 import type { TraceList } from "../../src/traces/traces.route.js";
 import { api } from "../data/api.js";
 import { useAction, useMe, useQuery } from "../data/query.js";
-import { Button, RunButton } from "../ui/button.js";
+import { Button } from "../ui/button.js";
 import { CopyField } from "../ui/copy-button.js";
 import { TextField } from "../ui/form.js";
 import { formatBytes, formatCount, formatDay, formatThings } from "../ui/format.js";
@@ -220,7 +220,9 @@ function FirstTrace() {
           {key === undefined ? (
             <>
               <p>Every example needs a key of the trace API. This one sends, and reads nothing.</p>
-              <RunButton look="main" icon="keys" verb="Fill in a new key" of={create} with={undefined} />
+              <Button look="main" icon="keys" isBusy={create.isBusy} onClick={() => create.run()}>
+                Fill in a new key
+              </Button>
             </>
           ) : (
             <p>

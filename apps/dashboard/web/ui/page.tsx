@@ -113,10 +113,19 @@ export function Meter({ current, limit }: { current: number; limit: number }) {
 }
 
 /** Nothing to show, and the way on. */
-export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+export function Empty({
+  title,
+  text,
+  children,
+}: {
+  title: string;
+  text?: ComponentChildren;
+  children?: ComponentChildren;
+}) {
   return (
     <div class="empty">
       <h2>{title}</h2>
+      {text && <p>{text}</p>}
       {children}
     </div>
   );
