@@ -7,7 +7,6 @@ import { z } from "zod";
 
 const webUrl = urlVariable(["http:", "https:"]);
 
-/** Addresses of servers, separated by spaces or commas. */
 const webUrls = z
   .string()
   .transform((text) => text.split(/[\s,]+/).filter(Boolean))
@@ -50,12 +49,10 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     cellDashboards: read.CELL_DASHBOARDS,
     trustedProxies: read.TRUSTED_PROXIES,
     mail: readMailSettings(read),
-    /** Its own address, for links, cookies and the check of origins. */
     url: new URL(read.DASHBOARD_URL),
     traceApiUrl: read.TRACE_API_URL,
     analyticsApiUrl: read.ANALYTICS_API_URL,
     collectorUrl: read.COLLECTOR_URL,
-    /** Addresses of people who run this installation. */
     operators: read.OPERATORS,
     signUp: read.SIGN_UP,
     /** The private networks that the worker posts to. */

@@ -34,7 +34,6 @@ function Frame() {
   return isOpenPath(path) ? <main id="content">{page}</main> : <Shell path={path}>{page}</Shell>;
 }
 
-/** Shows a page instead of nothing when a component throws. */
 class CrashBoundary extends Component<{ children: ComponentChildren }, { hasCrashed: boolean }> {
   override state = { hasCrashed: false };
 

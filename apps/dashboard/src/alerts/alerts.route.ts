@@ -20,7 +20,6 @@ const pageSize = 50;
 
 export function alertRoutes({ pool }: AppDeps) {
   return [
-    /** Failure mails, newest first; `next` is `before` of the next page. */
     viewerRoute("get", "/alerts", {
       query: alertsQuery,
       async handle({ viewer: { accountId }, query }) {

@@ -15,7 +15,6 @@ export function keepRoutes(deps: AppDeps) {
   return [readKeptRoute(deps), changeKeepRoute(deps)];
 }
 
-/** How much of the month has no agent, and what was dropped. */
 function readKeptRoute({ pool, now }: AppDeps) {
   const read = createAnswerCache(now, async (accountId: string, month: string) => {
     const [noise, dropped] = await Promise.all([

@@ -6,7 +6,6 @@ export type Costs = AnswerOf<typeof costRoutes, "get /costs">;
 
 export function costRoutes({ pool, now }: AppDeps) {
   return [
-    /** Tokens and money of model calls of UTC days, `to` excluded: by model, by agent and by day. */
     viewerRoute("get", "/costs", {
       query: daysQuerySchema,
       async handle({ viewer, query }) {

@@ -34,20 +34,17 @@ export type Invitation = AnswerOf<typeof peopleRoutes, "post /people">;
 export type AuditList = AnswerOf<typeof peopleRoutes, "get /audit">;
 export type AuditLine = AuditList["entries"][number];
 
-/** The query of `DELETE /people/:person_id`: whether the keys that they made end, the default, or go on. */
 const removePersonQuery = z.object({ keys: z.enum(["keep", "revoke"]).default("revoke") });
 
 /** The body of `POST /people` (owners): mails an invitation for 7 days. 201 with the {@link Invitation}; 409 for a member. */
 const invitePersonBody = z.strictObject({ email: emailField(), role: roleField() });
 export type InvitePersonBody = z.input<typeof invitePersonBody>;
 
-/** The body of `PATCH /people/:person_id` (owners). 409 for the last owner. */
 const changePersonBody = z.strictObject({ role: roleField() });
 export type ChangePersonBody = z.input<typeof changePersonBody>;
 
 const changeAccountBody = z.strictObject({ name: nameField() });
 
-/** The query of `GET /audit`: `before` is the last id of the page before. */
 const auditQuery = z.object({ before: z.uuid().optional() });
 
 /** Members see who is here and may leave; all else is an owner's. */
@@ -74,7 +71,6 @@ export function peopleRoutes(deps: AppDeps) {
       body: changeAccountBody,
       handle: ({ viewer, body }) => renameAccount(pool, viewer.accountId, body.name),
     }),
-    /** 50 entries, latest first. */
     viewerRoute("get", "/audit", {
       query: auditQuery,
       handle: ({ viewer: { accountId, role }, query: { before } }) => listAudit(pool, { accountId, role, before }),

@@ -27,7 +27,6 @@ export type SessionList = AnswerOf<typeof sessionRoutes, "get /me/sessions">;
 export function meRoutes(deps: AppDeps) {
   const { pool, config, sessions } = deps;
   return [
-    /** What every page needs. */
     viewerRoute("get", "/me", {
       async handle({ viewer: { role, isOperator, ...viewer } }) {
         const found = await readViewer(pool, viewer);
@@ -55,7 +54,6 @@ export function meRoutes(deps: AppDeps) {
 
 function sessionRoutes({ pool, sessions, now }: AppDeps) {
   return [
-    /** Latest first. */
     viewerRoute("get", "/me/sessions", {
       async handle({ viewer: { personId, sessionId } }) {
         const rows = await listSessions(pool, personId, now());
@@ -65,7 +63,6 @@ function sessionRoutes({ pool, sessions, now }: AppDeps) {
         return { sessions };
       },
     }),
-    /** All but this one. */
     viewerRoute("delete", "/me/sessions", {
       async handle({ viewer: { personId, sessionId, accountId } }) {
         await endSessionsOf(pool, personId, sessionId);

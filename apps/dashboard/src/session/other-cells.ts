@@ -16,7 +16,6 @@ interface OtherCellsOptions {
 interface Question {
   request: Request;
   method: "GET" | "POST";
-  /** Below `/dashboard/api`. */
   path: string;
   body?: object;
 }

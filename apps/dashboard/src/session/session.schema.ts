@@ -20,7 +20,6 @@ export const nameField = () =>
     return z.NEVER;
   });
 
-/** The answer of `GET /sign-in`: what the pages before a session need. */
 export interface EntryOptions {
   signUp: "open" | "invited";
 }
@@ -40,7 +39,6 @@ export interface SignInAnswer {
 export const signUpBody = z.strictObject({ name: nameField(), email: emailField(), password: newPasswordField() });
 export type SignUpBody = z.input<typeof signUpBody>;
 
-/** The body of `POST /forgot`. The answer is 202 for any address. */
 export const forgotBody = z.strictObject({ email: emailField() });
 export type ForgotBody = z.input<typeof forgotBody>;
 

@@ -29,7 +29,6 @@ export function traceRoutes(deps: AppDeps) {
 
 export type TraceUsage = AnswerOf<typeof traceRoutes, "get /traces/:id/usage">;
 
-/** Tokens, cost and models of a trace: those of the trace API. */
 function getUsageRoute({ pool }: AppDeps) {
   return viewerRoute("get", "/traces/:id/usage", {
     async handle({ viewer: { accountId }, params }) {

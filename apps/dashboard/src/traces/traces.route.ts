@@ -82,7 +82,6 @@ export function traceListRoutes({ pool, registry }: AppDeps) {
   ];
 }
 
-/** Adds errors and mails, and parts, to several lists of traces by a statement each. */
 async function addToLists(pool: pg.Pool, { accountId, lists, parts }: Lists): Promise<TraceRow[][]> {
   const traces = [...new Map(lists.flat().map((trace) => [trace.id, trace])).values()];
   const notes = await readNotes(

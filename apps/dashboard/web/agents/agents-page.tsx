@@ -7,7 +7,6 @@ import { Empty, Loaded, Page, Panel } from "../ui/page.js";
 import { type Column, Table } from "../ui/table.js";
 import { DayBars, FailureRate } from "./figures.js";
 
-/** Every agent of the last 30 days, those with most failures first. */
 export function AgentsPage() {
   const list = useQuery<AgentList>("/agents");
   // After the counts: percentiles take longer.

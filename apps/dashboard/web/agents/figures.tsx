@@ -27,7 +27,6 @@ function rateChange(now: Counts, before: Counts): number | undefined {
   return points === 0 ? undefined : points;
 }
 
-/** The share of failures with a bar, and its change to the 30 days before. */
 export function FailureRate({ agent }: { agent: AgentFigures }) {
   const rate = failureRate(agent);
   const change = rateChange(agent, agent.before);

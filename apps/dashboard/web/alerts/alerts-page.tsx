@@ -27,7 +27,6 @@ const choices: readonly { value: Filter; label: string }[] = [
 
 const pollMs = 10_000;
 
-/** Failure mails, with the reason of those that did not go out. */
 export function AlertsPage() {
   const { query, route } = useLocation();
   const filter = choices.find(({ value }) => value === query["state"])?.value ?? "all";

@@ -22,7 +22,6 @@ import { lossesOnFree } from "./losses-on-free.js";
 
 const paymentPollMs = 1_500;
 
-/** The plan, its use, how it changes, and the keys of the statistics API. */
 export function BillingPage() {
   const hasPaid = "paid" in useLocation().query;
   const usage = useQuery<Usage>("/usage");
@@ -217,7 +216,6 @@ function PlanTable({ current }: { current: PlanId }) {
   return <Table name="Plans" columns={columns} rows={rows} keyOf={({ name }) => name} />;
 }
 
-/** The way to the other plan: Stripe's pages, the operator's switch, or the operator's command. */
 function ChangePlan({ billing, usage, me }: { billing: Billing; usage: Usage; me: Me }) {
   if (billing.paidBy === "stripe" && me.role === "owner") return <Payment billing={billing} />;
   if (billing.paidBy === "operator" && me.isOperator) return <Switch billing={billing} usage={usage} />;

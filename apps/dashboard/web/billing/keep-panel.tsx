@@ -21,7 +21,6 @@ const libraries = [
   { value: "database", label: "databases" },
 ] as const satisfies readonly { value: Usage["leave_out"][number]; label: string }[];
 
-/** Whether traces of web servers and the like stay. */
 export function KeepPanel({ usage: { keep, leave_out: leftOut }, isOwner }: { usage: Usage; isOwner: boolean }) {
   const change = useAction((next: Usage["keep"]) => api.put("/keep", { keep: next }), {
     invalidates: ["/usage", "/audit"],

@@ -2,7 +2,6 @@ import { plans } from "@waymark/plan";
 import type { Billing, Usage } from "../../src/billing/billing.route.js";
 import { formatBytes, formatCount, formatDay, formatThings } from "../ui/format.js";
 
-/** What the Free plan would take from an account, a sentence each. */
 export function lossesOnFree({ onFree }: Pick<Billing, "onFree">, { traces, bytes, agents }: Usage): string[] {
   const { free, pro } = plans;
   const used = traces.current;

@@ -15,7 +15,6 @@ import { ChannelsTable } from "./channels-table.js";
 
 const pollMs = 5_000;
 
-/** Where failures are told, and how; owners change it. */
 export function ChannelsPage() {
   const list = useQuery<ChannelList>("/channels", { pollMs });
   const me = useMe();

@@ -14,7 +14,6 @@ import { Owner } from "./sums-list.js";
 
 type Turn = Conversation["traces"][number];
 
-/** A conversation's traces in order, as one dialogue. */
 export function ConversationPage() {
   const id = useRoute().params["id"] ?? "";
   const path = `/sessions/${encodeURIComponent(id)}`;

@@ -10,7 +10,6 @@ import { NoLabels, Owner, SumsList, sumColumns } from "./sums-list.js";
 
 type Session = SessionList["sessions"][number];
 
-/** Conversations by their latest trace, each with what it took. */
 export function ConversationsPage() {
   const { filters, query } = useRecentDays(["1", "7", "30", "90"], ["user", "environment"]);
   return (

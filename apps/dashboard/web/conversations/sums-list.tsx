@@ -12,7 +12,6 @@ type Sums = Pick<
   "traces" | "failures" | "input_tokens" | "output_tokens" | "cost_usd"
 >;
 
-/** What conversations and users both have. */
 export const sumColumns: readonly Column<Sums>[] = [
   { text: "Traces", isNumber: true, cell: ({ traces }) => formatCount(traces) },
   { text: "Failures", isNumber: true, cell: ({ failures }) => <Failures count={failures} /> },
@@ -41,7 +40,6 @@ interface SumsListProps<List, Item> {
   empty: ComponentChildren;
 }
 
-/** Pages of a list by label. */
 export function SumsList<List extends { next_cursor: string | null }, Item extends { id: string }>({
   name,
   path,
@@ -73,7 +71,6 @@ export function SumsList<List extends { next_cursor: string | null }, Item exten
   );
 }
 
-/** How to send a label. */
 export function NoLabels({ title, label, text }: { title: string; label: "session_id" | "user_id"; text: string }) {
   const { data } = useMe();
   if (!data) return <Empty title={title} />;

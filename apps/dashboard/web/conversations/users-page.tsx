@@ -10,7 +10,6 @@ import { NoLabels, Owner, SumsList, sumColumns } from "./sums-list.js";
 
 type User = UserList["users"][number];
 
-/** Users by their latest trace, each with what they took. */
 export function UsersPage() {
   const { filters, query } = useRecentDays(["1", "7", "30", "90"], ["environment"]);
   return (

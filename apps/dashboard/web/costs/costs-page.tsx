@@ -20,7 +20,6 @@ const looks = {
   calls: { label: "Model calls", ...counted },
 } as const;
 
-/** Tokens and money of model calls by model, by agent and by day. */
 export function CostsPage() {
   const { linkTo, filters, query } = useRecentDays(choices);
   const costs = useQuery<Costs>(`/costs${query}`, { keepPrevious: true });

@@ -28,7 +28,6 @@ export class ApiError extends Error {
   }
 }
 
-/** An error of a request, or another one as such. */
 export function toApiError(error: unknown): ApiError {
   return error instanceof ApiError
     ? error

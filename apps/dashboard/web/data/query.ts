@@ -33,7 +33,6 @@ export interface QueryOptions {
   keepPrevious?: boolean;
   /** How long data counts as fresh: a page that opens within it sends no request. */
   staleMs?: number;
-  /** Whether the answer stays text. */
   isText?: boolean;
 }
 
@@ -95,7 +94,6 @@ export function invalidate(...prefixes: readonly string[]): void {
 }
 
 export interface ActionOptions<Output> {
-  /** Paths that it changes. */
   invalidates?: readonly string[];
   /** Screen readers say it after the work. */
   says?: string | undefined;

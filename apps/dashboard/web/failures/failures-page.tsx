@@ -12,7 +12,6 @@ import { MuteDialog, MutesPanel, useUnmute } from "./mutes.js";
 
 const choices = ["1", "7", "30"];
 
-/** Failed traces by what went wrong, most frequent first, and the muted ones. */
 export function FailuresPage() {
   const { agent, filters, query } = useRecentDays(choices);
   const path = `/failures${query}`;

@@ -24,7 +24,6 @@ interface MuteDialogProps {
 
 const dayMs = 86_400_000;
 
-/** Asks how long a failure's alerts stay silent. */
 export function MuteDialog({ failure, onMuted, onClose }: MuteDialogProps) {
   const initial: { until: (typeof lengths)[number]["value"] } = { until: "1" };
   const mute = ({ until }: typeof initial) => {
@@ -56,7 +55,6 @@ export function useUnmute(onDone?: () => void) {
   return useAction((id: string) => api.delete(`/failures/${id}/mute`), options);
 }
 
-/** The active mutes with the alerts that stayed silent; nothing without one. */
 export function MutesPanel({ mutes }: MuteList) {
   const unmute = useUnmute();
   const active = mutes.filter(({ state }) => state === "active");

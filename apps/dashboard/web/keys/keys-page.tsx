@@ -84,7 +84,6 @@ export function KeyPanel({ service }: ServiceProps) {
   );
 }
 
-/** What a key may do: its scope, or the site of a shared one. */
 function Bounds({ of: { scope, share } }: { of: ListedKey }) {
   return <>{share ? <Share of={share} /> : scope && scopeNames[scope]}</>;
 }

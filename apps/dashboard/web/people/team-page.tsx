@@ -20,7 +20,6 @@ import { formatThings } from "../ui/format.js";
 import { ActionError, Banner, ErrorNote, Loaded, Page, Panel } from "../ui/page.js";
 import { actionsColumn, type Column, Stacked, Table } from "../ui/table.js";
 
-/** People of the account. An owner invites, changes roles and removes; a member sees who is here, and may leave. */
 export function TeamPage() {
   const isOwner = useMe().data?.role === "owner";
   const people = useQuery<PeopleList>("/people");

@@ -17,7 +17,6 @@ const themes = [
   { value: "dark", label: "Dark" },
 ] as const;
 
-/** The person's own name, password, sessions, theme and zone; an owner names the account here, too. */
 export function SettingsPage() {
   const me = useMe();
   return (

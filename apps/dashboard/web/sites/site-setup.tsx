@@ -9,7 +9,6 @@ import { CopyField } from "../ui/copy-button.js";
 import { Banner, StatusDot } from "../ui/page.js";
 import "./sites.css";
 
-/** How to prove the domain of a site that waits, and the check. */
 export function ProofSteps({ site, proof }: { site: ListedSite; proof: SiteProof }) {
   const isOwner = useMe().data?.role === "owner";
   const check = useAction(() => api.post<ProofAnswer>(`/sites/${site.id}/proof`), {
@@ -65,7 +64,6 @@ function keepFocus(): void {
   next?.focus();
 }
 
-/** The script tag for a site's pages, with "Copy". */
 export function Snippet({ domain }: { domain: string }) {
   const me = useMe();
   const collectorUrl = me.data?.collectorUrl.replace(/\/+$/, "");

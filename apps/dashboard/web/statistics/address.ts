@@ -57,7 +57,6 @@ export function writeAddress(address: Address): string {
   return queryOf({ ...shared(address), ...unlike({ compare, figure }) });
 }
 
-/** The members that are not the default. */
 function unlike(part: Partial<Address>): Record<string, string> {
   const others = Object.entries(part).filter(([name, value]) => value !== defaultAddress[name as keyof Address]);
   return Object.fromEntries(others);
@@ -72,7 +71,6 @@ function sitePath(siteId: string, query: string): string {
   return `/sites/${encodeURIComponent(siteId)}/${query}`;
 }
 
-/** The path of a site's statistics below `/dashboard/api`. */
 export function statsPath(siteId: string, address: Address): string {
   return sitePath(siteId, `stats${queryOf({ ...shared(address), ...unlike({ compare: address.compare }) })}`);
 }
@@ -83,17 +81,14 @@ export function listPath(siteId: string, address: Address, { list, isCsv }: { li
   return sitePath(siteId, `stats${queryOf({ ...shared(address), ...rows })}`);
 }
 
-/** The path of a site's custom events below `/dashboard/api`. */
 export function eventsPath(siteId: string, address: Address): string {
   return sitePath(siteId, `events${queryOf(shared(address))}`);
 }
 
-/** The path of a site's present visitors below `/dashboard/api`. */
 export function realtimePath(siteId: string, { filters }: Address): string {
   return sitePath(siteId, `realtime${queryOf({ filters })}`);
 }
 
-/** The path of the report about machines below `/dashboard/api`. */
 export function aiPath(siteId: string, address: Address): string {
   return sitePath(siteId, `ai${queryOf(shared({ ...address, filters: "" }))}`);
 }

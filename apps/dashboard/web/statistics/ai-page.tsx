@@ -12,7 +12,6 @@ import { RangeControls, useAddress } from "./range-controls.js";
 
 const pollMs = 60_000;
 
-/** Which machines read a site, and what assistants bring. */
 export function AiPage() {
   const { siteId, address, change } = useAddress();
   const ai = useQuery<SiteAi>(aiPath(siteId, address), { keepPrevious: true, pollMs });

@@ -43,7 +43,6 @@ function hoursOf(first: string): string[] {
 
 const inset = { left: 44, right: 16, top: 12, bottom: 26 };
 
-/** The paths of a curve in a box, its ticks and scales. */
 export function drawCurve(
   { times, values, before, isUnfinished, least = 1 }: Curve,
   { width, height }: { width: number; height: number },

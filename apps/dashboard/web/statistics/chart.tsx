@@ -11,7 +11,6 @@ const height = 200;
 export interface ChartLook {
   label: string;
   format(value: number): string;
-  /** On the axis. */
   tick(value: number): string;
 }
 

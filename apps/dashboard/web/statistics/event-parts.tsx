@@ -12,7 +12,6 @@ interface EventPartsProps extends PageFilters {
   limit: number;
 }
 
-/** Custom events: names with counts at the left, the selected event's properties at the right. */
 export function EventParts({ events, limit, ...page }: EventPartsProps) {
   const [name, select] = useState<string | undefined>();
   const selected = events.find((event) => event.name === name) ?? events[0];

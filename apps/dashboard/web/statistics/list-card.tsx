@@ -158,7 +158,6 @@ function AllDialog({ list, plural, stats, address, onFilters, onClose }: DialogP
 interface ListTableProps extends PageFilters {
   list: CardList;
   rows: readonly Row[];
-  /** Of the range; shares are parts of it. */
   visitors: number;
 }
 

@@ -11,7 +11,6 @@ const choices = [
   { value: "custom", label: "Custom" },
 ] as const;
 
-/** The site and the choices in the page's address, and how to change them. */
 export function useAddress() {
   const siteId = useRoute().params["id"] ?? "";
   const { query, path, route } = useLocation();
@@ -55,7 +54,6 @@ export function CompareControl({ address, onAddress }: Pick<RangeProps, "address
   return <Select label="Compare" value={address.compare} choices={comparisons} onValue={change} />;
 }
 
-/** What the figures are: UTC days, the days compared with, and how visitors count. */
 export function RangeNote({ stats, address }: { stats: SiteStats; address: Address }) {
   const { days, overview } = stats;
   const isOneDay = days.first === days.last;

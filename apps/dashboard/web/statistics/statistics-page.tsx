@@ -32,7 +32,6 @@ import { CompareControl, RangeControls, RangeNote, useAddress } from "./range-co
 const pollMs = 60_000;
 const waitPollMs = 3_000;
 
-/** A site's statistics. The address holds the range, the comparison and the drawn figure. */
 export function StatisticsPage() {
   const { siteId, address, change, onFilters } = useAddress();
   const stats = useSiteStats(siteId, address);

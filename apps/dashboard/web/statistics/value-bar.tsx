@@ -2,10 +2,8 @@ interface BarProps {
   /** Of the largest value, 0 to 1. */
   share: number;
   label: string;
-  /** Shown before a label that is another text. */
   code?: string;
   isMono?: boolean;
-  /** Whether the page is filtered by the value. */
   isFiltered: boolean;
   /** Undefined for a value that is none to filter by. */
   onPick: (() => void) | undefined;

@@ -1,7 +1,6 @@
 import { queryOf } from "../data/paths.js";
 import type { Stretch } from "./timeline.js";
 
-/** What of the view is in the address, so that a link shows the same. */
 export interface Address {
   span: string | undefined;
   find: string;

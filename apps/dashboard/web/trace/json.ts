@@ -102,7 +102,6 @@ export function textOf(token: string): string {
   }
 }
 
-/** The text of a value that is a string. */
 export function stringOf(text: string, value: JsonValue | undefined): string | undefined {
   return value?.type === "string" ? textOf(tokenOf(text, value)) : undefined;
 }

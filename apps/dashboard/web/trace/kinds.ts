@@ -12,5 +12,4 @@ export const kindNames: Readonly<Record<Kind, string>> = {
   other: "Other",
 };
 
-/** In the order of the legend. */
 export const kinds = Object.keys(kindNames) as readonly Kind[];

@@ -86,7 +86,6 @@ function useTheme(): number {
 
 type Colors = Readonly<Record<Kind | "error", string>>;
 
-/** In the order of drawing. */
 const paints: readonly { color: keyof Colors; isParent: boolean }[] = [
   ...kinds.map((color) => ({ color, isParent: true })),
   ...kinds.map((color) => ({ color, isParent: false })),

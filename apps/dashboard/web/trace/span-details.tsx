@@ -27,7 +27,6 @@ interface DetailsProps {
   extent: Stretch;
   isRunning: boolean;
   section: Ref<HTMLElement>;
-  /** For a sheet over the page. */
   onClose: (() => void) | undefined;
 }
 

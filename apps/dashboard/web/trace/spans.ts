@@ -20,7 +20,6 @@ export interface Span {
 }
 
 const isFailed = 1;
-/** The bit of each content. */
 const flags = { input: 2, output: 4, error: 8, attributes: 16 } as const satisfies Record<ContentName, number>;
 export const contentNames = Object.keys(flags) as ContentName[];
 

@@ -60,7 +60,6 @@ export function idleStretches({ nodes }: Tree, { from, to }: Stretch): Stretch[]
 
 export interface Scale {
   readonly range: Stretch;
-  /** The folded stretches within the range. */
   readonly folded: readonly Stretch[];
   /** From 0 to 1 within the range; outside it is below 0 or above 1. */
   at(time: number): number;

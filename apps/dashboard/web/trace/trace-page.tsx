@@ -177,7 +177,6 @@ function TraceViewer({ outline }: { outline: Outline & { trace: OutlineTrace } }
 }
 
 const runningPollMs = 5_000;
-/** Models on hover. */
 const maxTitled = 20;
 
 const TraceFigures = memo(({ trace, tree, extent }: { trace: OutlineTrace; tree: Tree; extent: Stretch }) => {
@@ -201,7 +200,6 @@ const TraceFigures = memo(({ trace, tree, extent }: { trace: OutlineTrace; tree:
   );
 });
 
-/** Model, tokens and cost; a running trace asks again. */
 function UsageFigures({ trace: { id, status } }: { trace: OutlineTrace }) {
   const pollMs = status === "running" ? runningPollMs : undefined;
   const { data: usage } = useQuery<TraceUsage>(`/traces/${id}/usage`, { pollMs });
@@ -227,7 +225,6 @@ function UsageFigures({ trace: { id, status } }: { trace: OutlineTrace }) {
   );
 }
 
-/** The trace's labels, each a link to what has it too. */
 function LabelLinks({ of: { session_id: session, user_id: user, environment, release, tags } }: { of: OutlineTrace }) {
   const tracesWith = (label: LabelName, text: string) => `/dashboard/traces${queryOf({ [label]: text })}`;
   const links: [label: LabelName, text: string | null, href?: string][] = [

@@ -6,7 +6,6 @@ export interface Node {
   parent: Node | undefined;
   /** By start, then in order of receipt. */
   readonly children: Node[];
-  /** 0 at the top. */
   depth: number;
   /** Its place among its siblings, from 1, and their number. */
   position: number;

@@ -16,11 +16,8 @@ interface Loaded {
   trace: OutlineTrace;
   /** The server's time of the last answer. */
   at: string;
-  /** In order of receipt. */
   spans: ReadonlyMap<string, Span>;
-  /** A new tree after each change. */
   tree: Tree;
-  /** Whether further pages are on their way. */
   isPartial: boolean;
 }
 

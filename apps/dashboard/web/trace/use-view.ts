@@ -14,7 +14,6 @@ const addressDelayMs = 200;
 
 export type View = ReturnType<typeof useView>;
 
-/** Everything that a trace's parts share: the tree, the selection, the range of time. */
 export function useView({ trace, tree, at }: Outline, lanePixels: number) {
   const [start] = useState(readAddress);
   const [selectedId, setSelectedId] = useState(start.span);
@@ -92,7 +91,6 @@ interface Looked {
   lanePixels: number;
 }
 
-/** The time of the whole trace and of what the lanes show. */
 function useScales(
   { trace, tree, at }: Pick<Outline, "trace" | "tree" | "at">,
   { selected, zoom, skipsIdle, lanePixels }: Looked,

@@ -86,12 +86,10 @@ export function withRange(filters: Filters, range: RangeFilter, now: Date): Filt
   return { ...filters, range, from: addDays(to, -6), to };
 }
 
-/** Whether the range goes on up to now, so that a new trace is within it. */
 export function isOpenEnded({ range }: Filters): boolean {
   return range !== "custom";
 }
 
-/** Whether there is a word to look for. */
 export function isSearch({ text }: Filters): boolean {
   return /[^\s"]/.test(text);
 }
@@ -156,7 +154,6 @@ export function durationLabel(ms: number): string {
 interface PastedId {
   /** A trace's id; where OpenTelemetry's is given, the digits may also be ours without their dashes. */
   id: string;
-  /** 32 hexadecimal digits of OpenTelemetry. */
   otelTraceId?: string;
 }
 

@@ -3,7 +3,6 @@ import type { TraceListState } from "./trace-list.js";
 /** Lists that stay for the way back, each of {@link maxRows} rows at most; a further one takes the oldest one's place. */
 export const maxKept = 4;
 
-/** Where a person is in a list. */
 export interface Place {
   rows: number;
   /** A row in sight, and its distance from the window's top. */

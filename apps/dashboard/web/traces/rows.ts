@@ -56,7 +56,6 @@ export function newestId(rows: readonly TraceRow[]): string | undefined {
   return rows.reduce<string | undefined>((most, { id }) => (most === undefined || id > most ? id : most), undefined);
 }
 
-/** Groups sorted rows by the day of their start in the person's zone. */
 export function groupByDay(rows: readonly TraceRow[]) {
   const days: { day: string; rows: TraceRow[] }[] = [];
   for (const row of rows) {

@@ -13,7 +13,6 @@ export interface TraceListState {
   cursor: string | null;
   /** New traces that would move the rows. */
   waiting: readonly TraceRow[];
-  /** Whether more wait than are known. */
   hasMoreWaiting: boolean;
   isLoaded: boolean;
   isLoadingMore: boolean;
@@ -50,7 +49,6 @@ const empty: TraceListState = {
   error: undefined,
 };
 
-/** The state, and how new traces come into it. */
 function createStore(deps: TraceListDeps, kept: TraceListState | undefined) {
   let state: TraceListState = kept ? { ...kept, isLoadingMore: false } : empty;
   const set = (change: Partial<TraceListState>) => {
@@ -128,7 +126,6 @@ async function readFirstPage(deps: TraceListDeps, store: Store): Promise<boolean
 const pollsPerFirstPage = 5;
 const pollsPerSearch = 30;
 
-/** The list of one set of filters: pages, and what changes while it is open. */
 export function createTraceList(deps: TraceListDeps, kept?: TraceListState) {
   const store = createStore(deps, kept);
   const readChanges = createChangesReader(deps, store);

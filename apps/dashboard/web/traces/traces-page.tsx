@@ -104,7 +104,6 @@ function useNow(): Date {
   return now;
 }
 
-/** A line from 80 % of the month's traces or bytes on; when its traces are used up a banner. */
 function LimitLine({ usage: { traces, bytes } }: { usage: Usage }) {
   const { limit, current, resets_at } = traces;
   const count = `${formatCount(current)} of ${formatCount(limit)} traces`;
@@ -186,7 +185,6 @@ function moveByKey({ key }: KeyboardEvent): boolean {
 const placeholder = "wmk_trace_…";
 const defaultAgent = "first-agent";
 
-/** Three ways to send the first trace, with a key in them after one click. */
 function FirstTrace() {
   const me = useMe();
   const [agent, setAgent] = useState(defaultAgent);

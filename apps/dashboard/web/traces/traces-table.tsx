@@ -98,7 +98,6 @@ function Row({ row, now, isNarrow }: { row: TraceRow; now: Date; isNarrow: boole
   );
 }
 
-/** A trace's labels and the beginning of its input, in one line. */
 function Contents({ of: { name, user_id, environment, release, tags = [], ...row } }: { of: TraceRow }) {
   // Some senders name a trace by its first input.
   const preview = row.preview === name ? null : row.preview;

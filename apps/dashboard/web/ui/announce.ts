@@ -1,6 +1,5 @@
 import { signal } from "@preact/signals";
 
-/** The text of the page's one live region. */
 export const announced = signal("");
 
 /** Has screen readers say a change when they are idle, such as "2 new traces, 1 failed". */

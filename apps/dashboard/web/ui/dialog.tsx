@@ -105,7 +105,6 @@ export function Confirm({ title, verb, isReady = true, work, onClose, children, 
   );
 }
 
-/** A button that asks before something that cannot be undone. */
 export function ConfirmButton(props: Omit<ConfirmProps, "onClose">) {
   return <DialogButton dialog={(close) => <Confirm {...props} onClose={close} />}>{props.verb}</DialogButton>;
 }

@@ -1,6 +1,5 @@
 import { zone } from "./preferences.js";
 
-/** Keeps a number and its unit on one line. */
 const space = "\u00a0";
 const thinSpace = "\u202f";
 

@@ -15,13 +15,11 @@ export type Labels = Readonly<Partial<Record<LabelName, string | undefined>>>;
 /** Of a label's text; a tag has less. */
 export const maxLabelLength = 200;
 
-/** The labels of an address's query. */
 export function readLabels(get: (name: LabelName) => string | null | undefined): Labels {
   const texts = labelNames.map((name) => [name, get(name)?.slice(0, maxLabelLength)]);
   return Object.fromEntries(texts.filter(([, text]) => text));
 }
 
-/** The labels as parameters of the API. */
 export function labelQuery(labels: Labels): Record<string, string | undefined> {
   return Object.fromEntries(labelNames.map((name) => [labelFilters[name].parameter, labels[name]]));
 }

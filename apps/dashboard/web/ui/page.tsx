@@ -92,7 +92,6 @@ export function StatusDot({ state, children }: { state: State; children?: Compon
   return <span class={`status is-${state}`}>{children ?? words[state]}</span>;
 }
 
-/** A fact in a `<dl>`. */
 export function Figure({ label, value, tone }: { label: string; value: ComponentChildren; tone?: "error" }) {
   return (
     <div>
@@ -102,7 +101,6 @@ export function Figure({ label, value, tone }: { label: string; value: Component
   );
 }
 
-/** How much of a limit is used, as a bar. */
 export function Meter({ current, limit }: { current: number; limit: number }) {
   const share = Math.min(1, current / limit);
   return (
@@ -112,7 +110,6 @@ export function Meter({ current, limit }: { current: number; limit: number }) {
   );
 }
 
-/** Nothing to show, and the way on. */
 export function Empty({
   title,
   text,

@@ -1,6 +1,5 @@
 import { signal } from "@preact/signals";
 
-/** Reads a text that the browser keeps; undefined where it keeps none. */
 function read(key: string): string | undefined {
   try {
     return localStorage.getItem(key) ?? undefined;

@@ -1,6 +1,5 @@
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 
-/** Whether the window is narrower than this many CSS pixels. */
 export function useNarrow(widthPx: number): boolean {
   const [query] = useState(() => matchMedia(`(width < ${widthPx}px)`));
   const [isNarrow, setNarrow] = useState(query.matches);
