@@ -1,13 +1,12 @@
 import "./agents.css";
-import type { ComponentChildren } from "preact";
 import { useRoute } from "preact-iso";
 import type { AgentDetail, AgentTrace } from "../../src/agents/agents.route.js";
 import { useQuery } from "../data/query.js";
 import { Ago } from "../ui/ago.js";
 import { ButtonLink } from "../ui/button.js";
 import { formatCount, formatDay, formatDuration, formatShare, formatThings } from "../ui/format.js";
-import { Loaded, MissingPage, Page, Panel } from "../ui/page.js";
-import { type Column, Table } from "../ui/table.js";
+import { Figure, Loaded, MissingPage, Page, Panel } from "../ui/page.js";
+import { type Column, TablePanel } from "../ui/table.js";
 import { DayBars, FailureRate, failureRate, fillDays } from "./figures.js";
 
 export function AgentPage() {
@@ -35,33 +34,22 @@ function Detail({ detail }: { detail: AgentDetail }) {
     <>
       <Panel title="Figures">
         <dl class="agent-figures">
-          <Figure name="Traces">{formatCount(agent.traces)}</Figure>
-          <Figure name="Failures">{formatCount(agent.failures)}</Figure>
-          <Figure name="Failure rate">
-            <FailureRate agent={agent} />
-          </Figure>
-          {durations && <Figure name="p50">{formatDuration(durations.p50_ms)}</Figure>}
-          {durations && <Figure name="p95">{formatDuration(durations.p95_ms)}</Figure>}
-          <Figure name="Last trace">
-            <Ago iso={agent.last_started_at} />
-          </Figure>
+          <Figure label="Traces" value={formatCount(agent.traces)} />
+          <Figure label="Failures" value={formatCount(agent.failures)} />
+          <Figure label="Failure rate" value={<FailureRate agent={agent} />} />
+          {durations && <Figure label="p50" value={formatDuration(durations.p50_ms)} />}
+          {durations && <Figure label="p95" value={formatDuration(durations.p95_ms)} />}
+          <Figure label="Last trace" value={<Ago iso={agent.last_started_at} />} />
         </dl>
         <DayBars from={from} days={agent.days} isLarge />
       </Panel>
       {detail.errors.length > 0 && <Errors detail={detail} />}
-      {detail.failures.length > 0 && <Traces name="Latest failures" traces={detail.failures} />}
-      {detail.slowest.length > 0 && <Traces name="Slowest traces" traces={detail.slowest} />}
+      {detail.failures.length > 0 && (
+        <TablePanel name="Latest failures" columns={traceColumns} rows={detail.failures} />
+      )}
+      {detail.slowest.length > 0 && <TablePanel name="Slowest traces" columns={traceColumns} rows={detail.slowest} />}
       <Days detail={detail} />
     </>
-  );
-}
-
-function Figure({ name, children }: { name: string; children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 
@@ -78,17 +66,8 @@ function Days({ detail: { agent, dayDurations, from } }: { detail: AgentDetail }
     { text: "p50", isNumber: true, cell: ({ day }) => show(durations.get(day)?.p50_ms) },
     { text: "p95", isNumber: true, cell: ({ day }) => show(durations.get(day)?.p95_ms) },
   ];
-  return (
-    <Panel title="Days" isFlush>
-      <Table
-        name="Days"
-        columns={columns}
-        rows={fillDays(from, agent.days).reverse()}
-        keyOf={({ day }) => day}
-        isDense
-      />
-    </Panel>
-  );
+  const rows = fillDays(from, agent.days).reverse();
+  return <TablePanel name="Days" columns={columns} rows={rows} keyOf={({ day }) => day} isDense />;
 }
 
 function Errors({ detail: { agent, errors, groupedFailures } }: { detail: AgentDetail }) {
@@ -106,11 +85,7 @@ function Errors({ detail: { agent, errors, groupedFailures } }: { detail: AgentD
     },
     { text: counted, isNumber: true, cell: ({ count }) => formatCount(count) },
   ];
-  return (
-    <Panel title="Errors" isFlush>
-      <Table name="Errors" columns={columns} rows={errors} keyOf={({ text }) => text} />
-    </Panel>
-  );
+  return <TablePanel name="Errors" columns={columns} rows={errors} keyOf={({ text }) => text} />;
 }
 
 type ShownTrace = AgentTrace & { error?: string | null };
@@ -129,11 +104,3 @@ const traceColumns: readonly Column<ShownTrace>[] = [
   { text: "Duration", isNumber: true, cell: ({ duration_ms: ms }) => ms !== null && formatDuration(ms) },
   { text: "Started", isNumber: true, cell: ({ started_at }) => <Ago iso={started_at} /> },
 ];
-
-function Traces({ name, traces }: { name: string; traces: readonly ShownTrace[] }) {
-  return (
-    <Panel title={name} isFlush>
-      <Table name={name} columns={traceColumns} rows={traces} />
-    </Panel>
-  );
-}

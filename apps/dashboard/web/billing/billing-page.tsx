@@ -91,55 +91,49 @@ function UsagePanel({ usage }: { usage: Usage }) {
   return (
     <Panel title="This month">
       <dl class="meters">
-        <Use name="Traces" current={traces.current} limit={traces.limit}>
-          Starts anew on {formatDay(traces.resets_at)}, 00:00 UTC
-        </Use>
-        <Use name="Stored" current={bytes.current} limit={bytes.limit} format={formatBytes}>
-          Traces, spans and scores; deleting them gives nothing back
-        </Use>
-        <Use name="Agents" current={agents.current} limit={agents.limit}>
-          Agents stay from month to month
-        </Use>
+        <Use name="Traces" of={traces} hint={`Starts anew on ${formatDay(traces.resets_at)}, 00:00 UTC`} />
+        <Use
+          name="Stored"
+          of={bytes}
+          format={formatBytes}
+          hint="Traces, spans and scores; deleting them gives nothing back"
+        />
+        <Use name="Agents" of={agents} hint="Agents stay from month to month" />
         {dropped.traces > 0 && (
-          <div>
-            <dt>Dropped</dt>
-            <dd class="meter-value">{formatCount(dropped.traces)}</dd>
-            <dd class="hint">Traces without an agent; they do not count</dd>
-          </div>
+          <Fact name="Dropped" hint="Traces without an agent; they do not count" value={formatCount(dropped.traces)} />
         )}
-        <div>
-          <dt>Retention</dt>
-          <dd class="meter-value">{retention_days} days</dd>
-          <dd class="hint">Older traces are deleted</dd>
-        </div>
+        <Fact name="Retention" hint="Older traces are deleted" value={`${retention_days} days`} />
       </dl>
     </Panel>
   );
 }
 
-interface UseProps {
+interface FactProps {
   name: string;
-  current: number;
-  limit: number | null;
-  format?: (value: number) => string;
-  children: ComponentChildren;
+  hint: string;
+  value: string;
+  meter?: ComponentChildren;
 }
 
-function Use({ name, current, limit, format = formatCount, children }: UseProps) {
+function Fact({ name, hint, value, meter }: FactProps) {
   return (
     <div>
       <dt>{name}</dt>
-      <dd class="meter-value">
-        {format(current)} of {limit === null ? "any number" : format(limit)}
-      </dd>
-      {limit !== null && (
-        <dd>
-          <Meter current={current} limit={limit} />
-        </dd>
-      )}
-      <dd class="hint">{children}</dd>
+      <dd class="meter-value">{value}</dd>
+      {meter && <dd>{meter}</dd>}
+      <dd class="hint">{hint}</dd>
     </div>
   );
+}
+
+interface UseProps extends Pick<FactProps, "name" | "hint"> {
+  of: { current: number; limit: number | null };
+  format?: (value: number) => string;
+}
+
+function Use({ of: { current, limit }, format = formatCount, ...fact }: UseProps) {
+  const value = `${format(current)} of ${limit === null ? "any number" : format(limit)}`;
+  return <Fact {...fact} value={value} meter={limit !== null && <Meter current={current} limit={limit} />} />;
 }
 
 const states: Readonly<Record<string, string>> = {

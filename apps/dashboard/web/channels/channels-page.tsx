@@ -159,8 +159,8 @@ function RulesPanel({ mayChange }: { mayChange: boolean }) {
   );
 }
 
-type About = "failures" | "day" | "month" | "trace" | "p95" | "tokens";
-type Subject = "agent" | "user" | "environment";
+type About = (typeof abouts)[number]["value"];
+type Subject = (typeof subjects)[number]["value"];
 
 const noRule = {
   about: "failures" as About,
@@ -174,29 +174,18 @@ const noRule = {
 };
 
 const abouts = [
-  { value: "failures", label: "Failures", hint: "A share of an agent's traces." },
-  { value: "day", label: "Cost of a day", hint: "Of the model calls of a UTC day." },
-  { value: "month", label: "Cost of a month", hint: "Of the model calls of a UTC month." },
-  { value: "trace", label: "Cost of a trace", hint: "Of the calls of any trace." },
-  { value: "tokens", label: "Tokens", hint: "Of the model calls, a minute on average." },
-  { value: "p95", label: "Duration", hint: "The 95th percentile of ended traces." },
+  { value: "failures", label: "Failures", unit: "percent", hint: "A share of an agent's traces." },
+  { value: "day", label: "Cost of a day", unit: "dollars", hint: "Of the model calls of a UTC day." },
+  { value: "month", label: "Cost of a month", unit: "dollars", hint: "Of the model calls of a UTC month." },
+  { value: "trace", label: "Cost of a trace", unit: "dollars", hint: "Of the calls of any trace." },
+  { value: "tokens", label: "Tokens", unit: "tokens a minute", hint: "Of the model calls, a minute on average." },
+  { value: "p95", label: "Duration", unit: "seconds", hint: "The 95th percentile of ended traces." },
 ] as const;
 
-const aboveLabels: Readonly<Record<About, string>> = {
-  failures: "Above, in percent",
-  day: "Above, in dollars",
-  month: "Above, in dollars",
-  trace: "Above, in dollars",
-  tokens: "Above, in tokens a minute",
-  p95: "Above, in seconds",
-};
-
-const subjectNames: Readonly<Record<Subject, string>> = { agent: "Agent", user: "User", environment: "Environment" };
-
 const subjects = [
-  { value: "agent", label: "An agent" },
-  { value: "user", label: "A user" },
-  { value: "environment", label: "An environment" },
+  { value: "agent", label: "An agent", name: "Agent" },
+  { value: "user", label: "A user", name: "User" },
+  { value: "environment", label: "An environment", name: "Environment" },
 ] as const;
 
 function createRule({ about, subject, above, of, within, ...names }: typeof noRule) {
@@ -223,13 +212,17 @@ function RuleDialog({ onClose }: { onClose(): void }) {
       <Radios label="About" choices={abouts} {...form.field("about")} />
       <Radios label="Of" choices={subjects} {...form.field("subject")} />
       <TextField
-        label={subjectNames[subject]}
+        label={subjects.find(({ value }) => value === subject)?.name ?? ""}
         autocomplete="off"
         required={about === "failures"}
         hint={about === "failures" ? undefined : "The whole account where empty."}
         {...form.field(subject)}
       />
-      <TextField label={aboveLabels[about]} required {...form.field("above")} />
+      <TextField
+        label={`Above, in ${abouts.find(({ value }) => value === about)?.unit}`}
+        required
+        {...form.field("above")}
+      />
       {about === "failures" && (
         <TextField label="Of at least so many ended traces" type="number" required {...form.field("of")} />
       )}

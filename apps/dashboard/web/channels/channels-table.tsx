@@ -1,9 +1,8 @@
-import { useState } from "preact/hooks";
 import type { ChannelList, ListedChannel } from "../../src/channels/channels.route.js";
 import { api } from "../data/api.js";
 import { useAction } from "../data/query.js";
-import { Button, RunButton } from "../ui/button.js";
-import { Confirm } from "../ui/dialog.js";
+import { RunButton } from "../ui/button.js";
+import { ConfirmButton } from "../ui/dialog.js";
 import { formatThings } from "../ui/format.js";
 import { Banner, Empty, Panel, StatusDot } from "../ui/page.js";
 import { actionsColumn, type Column, Table } from "../ui/table.js";
@@ -12,15 +11,9 @@ const invalidates = ["/channels"];
 
 export function ChannelsTable({ of: { channels, kinds }, mayChange }: { of: ChannelList; mayChange: boolean }) {
   const nameOf = ({ kind: name }: ListedChannel) => kinds.find(({ kind }) => kind === name)?.label ?? name;
-  const [deleting, setDeleting] = useState<ListedChannel>();
-  const test = useAction((id: string) => api.post(`/channels/${id}/test`), {
-    invalidates,
-    says: "A test is on its way",
-  });
-  const resend = useAction((id: string) => api.post(`/channels/${id}/link`), {
-    invalidates,
-    says: "A link is on its way",
-  });
+  const send = (what: "test" | "link") => (id: string) => api.post(`/channels/${id}/${what}`);
+  const test = useAction(send("test"), { invalidates, says: "A test is on its way" });
+  const resend = useAction(send("link"), { invalidates, says: "A link is on its way" });
   const error = test.error ?? resend.error;
   if (channels.length === 0) {
     return (
@@ -33,7 +26,7 @@ export function ChannelsTable({ of: { channels, kinds }, mayChange }: { of: Chan
     <span class="channel-actions">
       {channel.state === "active" && <RunButton verb="Test" of={test} with={channel.id} />}
       {channel.state === "waiting" && <RunButton verb="Send link again" of={resend} with={channel.id} />}
-      <Button onClick={() => setDeleting(channel)}>Delete</Button>
+      <DeleteButton channel={channel} kindName={nameOf(channel)} />
     </span>
   );
   const columns: readonly Column<ListedChannel>[] = [
@@ -59,9 +52,6 @@ export function ChannelsTable({ of: { channels, kinds }, mayChange }: { of: Chan
     <Panel isFlush>
       {error && <Banner tone="error">{error.refusal ?? error.message}</Banner>}
       <Table isRoomy narrowPx={720} name="Channels" columns={columns} rows={channels} />
-      {deleting && (
-        <DeleteDialog channel={deleting} kindName={nameOf(deleting)} onClose={() => setDeleting(undefined)} />
-      )}
     </Panel>
   );
 }
@@ -93,13 +83,13 @@ function State({ of: { state, pending, failed, skipped, last_error } }: { of: Li
   );
 }
 
-function DeleteDialog({ channel, kindName, onClose }: { channel: ListedChannel; kindName: string; onClose(): void }) {
+function DeleteButton({ channel, kindName }: { channel: ListedChannel; kindName: string }) {
   const remove = { work: () => api.delete(`/channels/${channel.id}`), invalidates, says: "Channel deleted" };
   return (
-    <Confirm title="Delete this channel?" verb="Delete" {...remove} onClose={onClose}>
+    <ConfirmButton title="Delete this channel?" verb="Delete" {...remove}>
       <p>
         {kindName} to {channel.to} gets nothing more, and what waits for it is dropped.
       </p>
-    </Confirm>
+    </ConfirmButton>
   );
 }

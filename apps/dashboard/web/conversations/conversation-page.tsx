@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { useRoute } from "preact-iso";
 import type { Conversation } from "../../src/conversations/conversations.route.js";
 import { queryOf } from "../data/paths.js";
-import { usePages, useQuery } from "../data/query.js";
+import { nextByCursor, usePages, useQuery } from "../data/query.js";
 import { Ago, Moment } from "../ui/ago.js";
 import { Button, ButtonLink } from "../ui/button.js";
 import { formatCount, formatDuration } from "../ui/format.js";
@@ -20,7 +20,7 @@ export function ConversationPage() {
   const first = useQuery<Conversation>(path);
   const { items: turns = [], ...more } = usePages(path, first.data, {
     itemsOf: ({ traces }) => traces,
-    nextOf: ({ next_cursor }) => (next_cursor === null ? undefined : `cursor=${encodeURIComponent(next_cursor)}`),
+    nextOf: nextByCursor,
   });
   if (first.error?.status === 404) {
     return <MissingPage title="Conversation not found" reason="No trace of your account has this session_id." />;

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import type { SessionList } from "../../src/conversations/conversations.route.js";
-import { useMe, usePages, useQuery } from "../data/query.js";
+import { nextByCursor, useMe, usePages, useQuery } from "../data/query.js";
 import { CopyField } from "../ui/copy-button.js";
 import { formatCount } from "../ui/format.js";
 import { Empty, Loaded, Panel } from "../ui/page.js";
@@ -48,10 +48,7 @@ export function SumsList<List extends { next_cursor: string | null }, Item exten
   empty,
 }: SumsListProps<List, Item>) {
   const first = useQuery<List>(path, { keepPrevious: true });
-  const { items = [], ...more } = usePages(path, first.data, {
-    itemsOf,
-    nextOf: ({ next_cursor }) => (next_cursor === null ? undefined : `cursor=${encodeURIComponent(next_cursor)}`),
-  });
+  const { items = [], ...more } = usePages(path, first.data, { itemsOf, nextOf: nextByCursor });
   if (first.data === undefined && first.error?.fields["from"] !== undefined) {
     return <Empty title="Too many traces to sum" text="Choose fewer days or an agent." />;
   }

@@ -5,8 +5,8 @@ import { useQuery } from "../data/query.js";
 import { Chart, FigureButtons } from "../statistics/chart.js";
 import { formatCompact, formatCount, formatDay, formatDollars } from "../ui/format.js";
 import { useRecentDays } from "../ui/list-filters.js";
-import { Empty, Loaded, Page, Panel } from "../ui/page.js";
-import { type Column, Table } from "../ui/table.js";
+import { Empty, Loaded, Page } from "../ui/page.js";
+import { type Column, TablePanel } from "../ui/table.js";
 import { Cost } from "../ui/usage.js";
 import { costCurve, type FigureName, figureNames, figureOf, formatTick } from "./figures.js";
 
@@ -116,9 +116,5 @@ interface SumTableProps<Row> {
 }
 
 function SumTable<Row extends Costs["total"]>({ name, column, ...rows }: SumTableProps<Row>) {
-  return (
-    <Panel title={name} isFlush>
-      <Table name={name} columns={[column, ...sumColumns]} {...rows} isDense />
-    </Panel>
-  );
+  return <TablePanel name={name} columns={[column, ...sumColumns]} {...rows} isDense />;
 }

@@ -88,8 +88,6 @@ async function sendJson<T>(method: Method, path: string, options: RequestOptions
 /** Requests to `/dashboard/api`; paths start with a slash. They throw {@link ApiError}. */
 export const api = {
   get: <T>(path: string, signal?: AbortSignal) => sendJson<T>("GET", path, { signal }),
-  /** The answer as it was sent, for stored JSON that must not be parsed. */
-  text: async (path: string, signal?: AbortSignal) => (await send("GET", path, { signal })).text(),
   post: <T = void>(path: string, body?: unknown) => sendJson<T>("POST", path, { body }),
   put: <T = void>(path: string, body?: unknown) => sendJson<T>("PUT", path, { body }),
   patch: <T = void>(path: string, body?: unknown) => sendJson<T>("PATCH", path, { body }),

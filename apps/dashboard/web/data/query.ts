@@ -33,7 +33,6 @@ export interface QueryOptions {
   keepPrevious?: boolean;
   /** How long data counts as fresh: a page that opens within it sends no request. */
   staleMs?: number;
-  isText?: boolean;
 }
 
 export interface QueryState<T> {
@@ -41,7 +40,6 @@ export interface QueryState<T> {
   error: ApiError | undefined;
   /** Nothing to show yet. */
   isLoading: boolean;
-  isFetching: boolean;
   /** The data belong to the path before. */
   isPrevious: boolean;
   /** Asks anew, also for everything else on the page that failed. */
@@ -54,10 +52,10 @@ export interface QueryState<T> {
  */
 export function useQuery<T>(path: string | undefined, options: QueryOptions = {}): QueryState<T> {
   const [, update] = useReducer((count: number, _: undefined) => count + 1, 0);
-  const { pollMs, keepPrevious, staleMs, isText } = options;
+  const { pollMs, keepPrevious, staleMs } = options;
   const wanted = client.defaultQueryOptions<T, Error, T, T, readonly string[]>({
     queryKey: [path ?? ""],
-    queryFn: ({ signal }) => (isText ? (api.text(path ?? "", signal) as Promise<T>) : api.get<T>(path ?? "", signal)),
+    queryFn: ({ signal }) => api.get<T>(path ?? "", signal),
     enabled: path !== undefined,
     refetchInterval: ({ state: { error } }) => {
       if (!(error instanceof ApiError) || (!error.isAway && error.status < 500)) return pollMs;
@@ -77,7 +75,6 @@ export function useQuery<T>(path: string | undefined, options: QueryOptions = {}
     data: result.data,
     error: result.error ? toApiError(result.error) : undefined,
     isLoading: result.isPending && result.isFetching,
-    isFetching: result.isFetching,
     isPrevious: result.isPlaceholderData,
     refetch: () => {
       void observer.refetch();
@@ -137,6 +134,11 @@ interface PagesOptions<Page, Item> {
   itemsOf(page: Page): readonly Item[];
   /** Asks for the page after one; undefined after the last. */
   nextOf(page: Page): string | undefined;
+}
+
+/** `nextOf` of lists with a cursor. */
+export function nextByCursor({ next_cursor: cursor }: { next_cursor: string | null }): string | undefined {
+  return cursor === null ? undefined : `cursor=${encodeURIComponent(cursor)}`;
 }
 
 /** The items of a list's first page and of the later ones that a person asked for. Another path begins anew. */

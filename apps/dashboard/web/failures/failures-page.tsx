@@ -1,9 +1,9 @@
 import "./failures.css";
-import { useState } from "preact/hooks";
 import type { FailureList, ListedFailure, MuteList } from "../../src/failures/failures.route.js";
-import { usePages, useQuery } from "../data/query.js";
+import { nextByCursor, usePages, useQuery } from "../data/query.js";
 import { Ago, Moment } from "../ui/ago.js";
-import { Button, RunButton } from "../ui/button.js";
+import { RunButton } from "../ui/button.js";
+import { DialogButton } from "../ui/dialog.js";
 import { formatCount } from "../ui/format.js";
 import { useRecentDays } from "../ui/list-filters.js";
 import { ActionError, Empty, Loaded, Page, Panel } from "../ui/page.js";
@@ -19,7 +19,7 @@ export function FailuresPage() {
   const mutes = useQuery<MuteList>(first.data ? "/mutes" : undefined);
   const { items: failures = [], ...more } = usePages(path, first.data, {
     itemsOf: (page) => page.failures,
-    nextOf: ({ next_cursor }) => (next_cursor === null ? undefined : `cursor=${encodeURIComponent(next_cursor)}`),
+    nextOf: nextByCursor,
   });
   const isTooMuch = first.data === undefined && first.error?.status === 400;
   return (
@@ -51,11 +51,12 @@ export function FailuresPage() {
 
 /** A row per group; its error leads to the newest of its traces. */
 function FailuresTable({ failures, onChanged }: { failures: readonly ListedFailure[]; onChanged(): void }) {
-  const [muting, setMuting] = useState<ListedFailure>();
   const unmute = useUnmute(onChanged);
   const actionOf = (failure: ListedFailure) =>
     failure.muted_until === null ? (
-      <Button onClick={() => setMuting(failure)}>Mute</Button>
+      <DialogButton dialog={(close) => <MuteDialog failure={failure} onMuted={onChanged} onClose={close} />}>
+        Mute
+      </DialogButton>
     ) : (
       <RunButton verb="Unmute" of={unmute} with={failure.id} />
     );
@@ -92,7 +93,6 @@ function FailuresTable({ failures, onChanged }: { failures: readonly ListedFailu
     <>
       <ActionError of={unmute} />
       <Table isRoomy narrowPx={900} name="Failures" columns={columns} rows={failures} />
-      {muting && <MuteDialog failure={muting} onMuted={onChanged} onClose={() => setMuting(undefined)} />}
     </>
   );
 }

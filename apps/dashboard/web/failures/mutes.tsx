@@ -16,15 +16,17 @@ const lengths = [
   { value: "good", label: "For good" },
 ] as const;
 
-interface MuteDialogProps {
+const dayMs = 86_400_000;
+
+export function MuteDialog({
+  failure,
+  onMuted,
+  onClose,
+}: {
   failure: ListedFailure;
   onMuted(): void;
   onClose(): void;
-}
-
-const dayMs = 86_400_000;
-
-export function MuteDialog({ failure, onMuted, onClose }: MuteDialogProps) {
+}) {
   const initial: { until: (typeof lengths)[number]["value"] } = { until: "1" };
   const mute = ({ until }: typeof initial) => {
     const time = until === "good" ? null : new Date(Date.now() + Number(until) * dayMs).toISOString();

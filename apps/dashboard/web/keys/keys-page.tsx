@@ -84,6 +84,8 @@ export function KeyPanel({ service }: ServiceProps) {
   );
 }
 
+const noKeys = <Empty title="No keys yet" text="Programs sign in with a key. Create one, and Waymark shows it once." />;
+
 function Bounds({ of: { scope, share } }: { of: ListedKey }) {
   return <>{share ? <Share of={share} /> : scope && scopeNames[scope]}</>;
 }

@@ -19,6 +19,7 @@ import {
   NameField,
   NewPasswordField,
   PasswordField,
+  signInLink,
   signInProblem,
   TooManyTries,
 } from "./entry-parts.js";
@@ -30,17 +31,19 @@ export function SignInPage() {
   const form = useForm({ email: "", password: "" }, signIn, {
     onDone: ({ isSignedIn }) => isSignedIn && location.assign(localPath(query["next"])),
   });
+  const links = (
+    <>
+      <a href="/dashboard/forgot">Forgot password?</a>
+      {options.data?.signUp === "open" && <a href="/dashboard/sign-up">Create an account</a>}
+    </>
+  );
   return (
-    <EntryCard title="Sign in">
+    <EntryCard title="Sign in" links={links}>
       {form.output?.isSignedIn === false && <TooManyTries />}
       <EntryForm form={form} verb="Sign in" reasonOf={signInProblem}>
         <EmailField {...form.field("email")} />
         <PasswordField {...form.field("password")} />
       </EntryForm>
-      <p class="row entry-links">
-        <a href="/dashboard/forgot">Forgot password?</a>
-        {options.data?.signUp === "open" && <a href="/dashboard/sign-up">Create an account</a>}
-      </p>
     </EntryCard>
   );
 }
@@ -48,7 +51,7 @@ export function SignInPage() {
 export function ForgotPage() {
   const form = useForm({ email: "" }, (body: ForgotBody) => api.post<MailedAnswer>("/forgot", body));
   return (
-    <EntryCard title="Forgot password">
+    <EntryCard title="Forgot password" links={signInLink}>
       {form.output ? (
         <p role="status">
           If <strong>{form.values.email}</strong> belongs to somebody here, a link to a new password is on its way.
@@ -58,9 +61,6 @@ export function ForgotPage() {
           <EmailField {...form.field("email")} />
         </EntryForm>
       )}
-      <p class="row entry-links">
-        <a href="/dashboard/sign-in">Sign in</a>
-      </p>
     </EntryCard>
   );
 }
@@ -69,42 +69,29 @@ export function SignUpPage() {
   const options = useQuery<EntryOptions>("/sign-in", { staleMs: 60_000 });
   const signUp = (body: SignUpBody) => api.post<MailedAnswer>("/sign-up", body);
   const form = useForm({ name: "", email: "", password: "" }, signUp);
-  if (form.output) return <Mailed email={form.values.email} />;
-  if (options.data?.signUp === "invited") return <Invited />;
+  if (form.output) {
+    return (
+      <EntryCard title="Look into your mail" links={signInLink}>
+        <p role="status">
+          A link is on its way to <strong>{form.values.email}</strong>. It proves the address and signs you in.
+        </p>
+      </EntryCard>
+    );
+  }
+  if (options.data?.signUp === "invited") {
+    return (
+      <EntryCard title="By invitation only" links={signInLink}>
+        <p>An owner of an account can invite you: the mail has a link.</p>
+      </EntryCard>
+    );
+  }
   return (
-    <EntryCard title="Create an account">
+    <EntryCard title="Create an account" links={<a href="/dashboard/sign-in">Sign in instead</a>}>
       <EntryForm form={form} verb="Create account">
         <NameField {...form.field("name")} />
         <EmailField {...form.field("email")} />
         <NewPasswordField {...form.field("password")} />
       </EntryForm>
-      <p class="row entry-links">
-        <a href="/dashboard/sign-in">Sign in instead</a>
-      </p>
-    </EntryCard>
-  );
-}
-
-function Mailed({ email }: { email: string }) {
-  return (
-    <EntryCard title="Look into your mail">
-      <p role="status">
-        A link is on its way to <strong>{email}</strong>. It proves the address and signs you in.
-      </p>
-      <p class="row entry-links">
-        <a href="/dashboard/sign-in">Sign in</a>
-      </p>
-    </EntryCard>
-  );
-}
-
-function Invited() {
-  return (
-    <EntryCard title="By invitation only">
-      <p>An owner of an account can invite you: the mail has a link.</p>
-      <p class="row entry-links">
-        <a href="/dashboard/sign-in">Sign in</a>
-      </p>
     </EntryCard>
   );
 }

@@ -4,7 +4,15 @@ import { Form, type FormProps, TextField, type TextFieldProps } from "../ui/form
 import { Brand } from "../ui/icon.js";
 import { Banner, usePageHeading } from "../ui/page.js";
 
-export function EntryCard({ title, children }: { title: string; children: ComponentChildren }) {
+interface EntryCardProps {
+  title: string;
+  children: ComponentChildren;
+  links?: ComponentChildren;
+}
+
+export const signInLink = <a href="/dashboard/sign-in">Sign in</a>;
+
+export function EntryCard({ title, children, links }: EntryCardProps) {
   const heading = usePageHeading(title);
   return (
     <div class="entry">
@@ -14,6 +22,7 @@ export function EntryCard({ title, children }: { title: string; children: Compon
           {title}
         </h1>
         {children}
+        {links && <p class="row entry-links">{links}</p>}
       </div>
     </div>
   );

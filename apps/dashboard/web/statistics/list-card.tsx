@@ -40,7 +40,8 @@ export function ListCard({ card, ...page }: ContentProps & { card: (typeof cards
   );
 }
 
-function CardContent({ list, stats, address, onFilters }: ContentProps & { list: CardList }) {
+function CardContent({ list, ...page }: ContentProps & { list: CardList }) {
+  const { stats, address, onFilters } = page;
   const [isOpen, setOpen] = useState(false);
   const rows = toRows(list.list, stats[list.list]);
   const shown = firstRows(rows, shownRows);
@@ -70,16 +71,7 @@ function CardContent({ list, stats, address, onFilters }: ContentProps & { list:
           CSV
         </a>
       </footer>
-      {isOpen && (
-        <AllDialog
-          list={list}
-          plural={plural}
-          stats={stats}
-          address={address}
-          onFilters={onFilters}
-          onClose={() => setOpen(false)}
-        />
-      )}
+      {isOpen && <AllDialog list={list} plural={plural} onClose={() => setOpen(false)} {...page} />}
     </div>
   );
 }

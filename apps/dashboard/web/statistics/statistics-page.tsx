@@ -230,13 +230,7 @@ function chartLookOf(figure: FigureName): ChartLook {
   return { label, format, tick: tick ?? ((value) => (Number.isInteger(value) ? formatCount(value) : "")) };
 }
 
-interface ChangeProps {
-  figure: FigureName;
-  totals: Figures;
-  before: Figures | undefined;
-}
-
-function Change({ figure, totals, before }: ChangeProps) {
+function Change({ figure, totals, before }: { figure: FigureName; totals: Figures; before: Figures | undefined }) {
   const change = before && changeOf(figureOf(totals, figure), figureOf(before, figure));
   if (change === undefined) return null;
   const percent = Math.round(change * 100);

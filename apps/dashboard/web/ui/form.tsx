@@ -73,7 +73,7 @@ export function TextField({ label, hint, error, onValue, type = "text", ...input
 
 interface RadiosProps<Value extends string> extends FieldProps {
   value: Value;
-  choices: readonly { value: Value; label: string; hint?: string }[];
+  choices: readonly { value: Value; label: string; hint?: string | undefined }[];
   onValue(value: Value): void;
 }
 
@@ -82,10 +82,11 @@ export function Radios<Value extends string>({ label, error, value, choices, onV
   return (
     <fieldset class="field radios" aria-describedby={error ? `${id}-error` : undefined}>
       <legend>{label}</legend>
-      {choices.map(({ value: own, ...choice }) => (
+      {choices.map(({ value: own, label: text, hint }) => (
         <Choice
           key={own}
-          {...choice}
+          label={text}
+          hint={hint}
           type="radio"
           name={id}
           id={`${id}-${own}`}
@@ -98,7 +99,7 @@ export function Radios<Value extends string>({ label, error, value, choices, onV
   );
 }
 
-type ChoiceProps = InputHTMLAttributes<HTMLInputElement> & { id: string; label: string; hint?: string };
+type ChoiceProps = InputHTMLAttributes<HTMLInputElement> & { id: string; label: string; hint: string | undefined };
 
 function Choice({ label, hint, ...input }: ChoiceProps) {
   const hintId = `${input.id}-hint`;
@@ -122,7 +123,7 @@ export function Checkbox({ label, hint, value, onValue }: CheckboxProps) {
   const check = { checked: value, onChange: () => onValue(!value) };
   return (
     <div class="field">
-      <Choice type="checkbox" id={useId()} label={label} {...(hint !== undefined && { hint })} {...check} />
+      <Choice type="checkbox" id={useId()} label={label} hint={hint} {...check} />
     </div>
   );
 }

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { classNames } from "./class-names.js";
+import { Panel } from "./page.js";
 import { useNarrow } from "./use-size.js";
 
 /** A column's head: its text, or more where the column is unlike text. */
@@ -71,6 +72,15 @@ export function Table<Row extends object>({ name, isDense, isRoomy, ...rest }: T
   );
 }
 
+/** A table in a panel of its name. */
+export function TablePanel<Row extends object>(table: TableProps<Row>) {
+  return (
+    <Panel title={table.name} isFlush>
+      <Table {...table} />
+    </Panel>
+  );
+}
+
 type TableRowsProps<Row> = Omit<TableProps<Row>, "name" | "isDense" | "isRoomy">;
 
 export function TableRows<Row extends object>(props: TableRowsProps<Row>) {
@@ -133,14 +143,8 @@ export function Stacked({ below, children }: { below: ComponentChildren; childre
   );
 }
 
-interface PagerProps {
-  hasMore: boolean;
-  isLoading: boolean;
-  more(): void;
-}
-
 /** The end of a list of which more can be loaded: it does so when it comes in sight. */
-export function Pager({ hasMore, isLoading, more }: PagerProps) {
+export function Pager({ hasMore, isLoading, more }: { hasMore: boolean; isLoading: boolean; more(): void }) {
   const button = useRef<HTMLButtonElement>(null);
   const latest = useRef(more);
   latest.current = more;
