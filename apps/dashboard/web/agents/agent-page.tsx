@@ -76,7 +76,7 @@ function Errors({ detail: { agent, errors, groupedFailures } }: { detail: AgentD
   const columns: readonly Column<AgentDetail["errors"][number]>[] = [
     {
       text: "Error text, digits left out",
-      class: "agent-error",
+      class: "wrap",
       cell: ({ text, traceId }) => (
         <a class="mono" href={`/dashboard/traces/${traceId}`}>
           {text}
@@ -93,11 +93,11 @@ type ShownTrace = AgentTrace & { error?: string | null };
 const traceColumns: readonly Column<ShownTrace>[] = [
   {
     text: "Trace",
-    class: "agent-trace",
+    class: "wrap",
     cell: ({ id, name, error }) => (
       <>
         <a href={`/dashboard/traces/${id}`}>{name}</a>
-        {error && <span class="mono agent-trace-error">{error}</span>}
+        {error && <span class="mono is-error agent-trace-error">{error}</span>}
       </>
     ),
   },

@@ -47,7 +47,7 @@ function Agents({ list: { agents, from }, durations }: { list: AgentList; durati
   const columns: readonly Column<AgentFigures>[] = [
     {
       text: "Agent",
-      class: "agent-name",
+      class: "wrap agent-name",
       cell: ({ id }) => (
         <a class="mono" href={`/dashboard/agents/${encodeURIComponent(id)}`}>
           {id}

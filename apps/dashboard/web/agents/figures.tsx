@@ -32,7 +32,7 @@ export function FailureRate({ agent }: { agent: AgentFigures }) {
   const change = rateChange(agent, agent.before);
   return (
     <span class="failure-rate">
-      <span class="rate-bar" aria-hidden="true">
+      <span class="meter rate-bar" aria-hidden="true">
         <span style={{ width: `${rate * 100}%` }} />
       </span>
       {formatShare(rate)}

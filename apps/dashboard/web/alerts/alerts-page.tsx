@@ -95,7 +95,7 @@ function AlertsTable({ alerts, onRetried }: { alerts: readonly ListedAlert[]; on
         <>
           <TraceLink alert={alert} />
           {isNarrow && (
-            <div class="alert-more">
+            <div class="alert-more wrap">
               <p class="soft">
                 {reasonOf(alert)} · <Ago iso={alert.createdAt} />
               </p>
@@ -105,7 +105,7 @@ function AlertsTable({ alerts, onRetried }: { alerts: readonly ListedAlert[]; on
         </>
       ),
     },
-    { text: "Why", isWide: true, class: "soft alert-why", cell: reasonOf },
+    { text: "Why", isWide: true, class: "soft wrap alert-why", cell: reasonOf },
     { text: "Failed at", isWide: true, isNumber: true, class: "soft", cell: (alert) => <Ago iso={alert.createdAt} /> },
     { ...actionsColumn, isWide: true, cell: againOf },
   ];
@@ -121,7 +121,9 @@ function TraceLink({ alert: { trace, status, failures } }: { alert: ListedAlert 
   if (trace.name === null) return <span class="soft">Deleted trace</span>;
   return (
     <>
-      <a href={`/dashboard/traces/${trace.id}`}>{trace.name === "" ? "(no name)" : trace.name}</a>
+      <a class="wrap" href={`/dashboard/traces/${trace.id}`}>
+        {trace.name === "" ? "(no name)" : trace.name}
+      </a>
       <span class="hint">
         <span class="mono">{trace.agentId}</span> · {status === "timeout" ? "Timeout" : "Error"}
         {failures > 1 && ` · ${formatThings(failures, "failure")}`}

@@ -93,7 +93,7 @@ type Rule = RuleList["rules"][number];
 const ruleColumns: readonly Column<Rule>[] = [
   {
     text: "Rule",
-    class: "channel-address",
+    class: "wrap channel-address",
     cell: (rule) => (
       <>
         {subjectOf(rule)}

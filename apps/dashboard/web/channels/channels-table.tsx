@@ -32,7 +32,7 @@ export function ChannelsTable({ of: { channels, kinds }, mayChange }: { of: Chan
   const columns: readonly Column<ListedChannel>[] = [
     {
       text: "Channel",
-      class: "channel-address",
+      class: "wrap channel-address",
       cell: (channel, isNarrow) => (
         <>
           {channel.to}
@@ -78,7 +78,7 @@ function State({ of: { state, pending, failed, skipped, last_error } }: { of: Li
       <StatusDot state={states[state].dot}>{states[state].text}</StatusDot>
       {state === "waiting" && <div class="hint">for confirmation</div>}
       {counts.length > 0 && <div class="hint">{counts.join(" · ")}</div>}
-      {last_error !== null && <div class="channel-error">{last_error}</div>}
+      {last_error !== null && <div class="is-error wrap channel-error">{last_error}</div>}
     </>
   );
 }

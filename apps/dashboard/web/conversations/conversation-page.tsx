@@ -41,7 +41,7 @@ export function ConversationPage() {
                   <TurnHead turn={turn} />
                   <Words of="Input" text={turn.input} />
                   <Words of="Output" text={turn.output} />
-                  {turn.error !== null && <p class="mono turn-error">{turn.error}</p>}
+                  {turn.error !== null && <p class="mono is-error wrap turn-error">{turn.error}</p>}
                 </li>
               ))}
             </ol>
@@ -73,7 +73,9 @@ function TurnHead({ turn }: { turn: Turn }) {
   const { id, name, status, agent_id, duration_ms, started_at, cost_usd } = turn;
   return (
     <div class="row turn-head">
-      <a href={`/dashboard/traces/${id}`}>{name === "" ? "(no name)" : name}</a>
+      <a class="wrap" href={`/dashboard/traces/${id}`}>
+        {name === "" ? "(no name)" : name}
+      </a>
       {status !== "success" && <StatusDot state={status} />}
       <span class="row hint turn-facts">
         <span class="mono">{agent_id}</span>
@@ -101,7 +103,7 @@ function Words({ of, text }: { of: "Input" | "Output"; text: string | null }) {
   return (
     <div class={`words is-${of.toLowerCase()}`}>
       <h2 class="hint">{of}</h2>
-      <p dir="auto" class={isLong && !isWhole ? "is-clamped" : undefined}>
+      <p dir="auto" class={isLong && !isWhole ? "as-sent is-clamped" : "as-sent"}>
         {text}
       </p>
       {isLong && (

@@ -20,7 +20,7 @@ export const sumColumns: readonly Column<Sums>[] = [
 ];
 
 function Failures({ count }: { count: number }) {
-  return <span class={count > 0 ? "has-failures" : "soft"}>{formatCount(count)}</span>;
+  return <span class={count > 0 ? "is-error has-failures" : "soft"}>{formatCount(count)}</span>;
 }
 
 /** A name of any script and of up to 200 characters, in one line. */

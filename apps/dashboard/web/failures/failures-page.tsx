@@ -63,7 +63,7 @@ function FailuresTable({ failures, onChanged }: { failures: readonly ListedFailu
   const columns: readonly Column<ListedFailure>[] = [
     {
       text: "Failure",
-      class: "failure-text",
+      class: "wrap failure-text",
       cell: (failure, isNarrow) => (
         <>
           <FailureText of={failure} />

@@ -64,7 +64,7 @@ export function MutesPanel({ mutes }: MuteList) {
   const columns: readonly Column<MuteList["mutes"][number]>[] = [
     {
       text: "Failure",
-      class: "failure-text",
+      class: "wrap failure-text",
       cell: ({ agent_id, span_name, error }) => (
         <>
           <span class="mono">{error ?? "No error text"}</span>

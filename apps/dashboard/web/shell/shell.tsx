@@ -34,7 +34,7 @@ export function Shell({ path, children }: { path: string; children: ComponentChi
         <Brand />
         <Navigation path={path} siteId={siteId} isNarrow={isNarrow} unsentMails={unsent.data?.count ?? 0} />
         {!isNarrow && !path.startsWith("/dashboard/billing") && <UsageMeter isWanted={isQuiet} />}
-        <AccountMenu me={me.data} />
+        <AccountMenu me={me.data} isNarrow={isNarrow} />
       </header>
       <main id="content" tabIndex={-1}>
         {isAway.value && (
@@ -77,10 +77,10 @@ const themes: readonly { value: Theme; label: string }[] = [
   { value: "dark", label: "Dark theme" },
 ];
 
-function AccountMenu({ me }: { me: Me | undefined }) {
+function AccountMenu({ me, isNarrow }: { me: Me | undefined; isNarrow: boolean }) {
   const [theme, choose] = useState(readTheme);
   return (
-    <Menu label="Account menu" icon="person" look="quiet">
+    <Menu label="Account menu" icon="person" look="quiet" isIconOnly={isNarrow}>
       {me && <div class="menu-label">{me.person.email}</div>}
       {me && me.accounts.length > 1 && <Accounts me={me} />}
       <MenuItem href="/dashboard/settings">Settings</MenuItem>

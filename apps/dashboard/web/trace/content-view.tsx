@@ -72,7 +72,7 @@ function Best({ text, messages, plain }: BestProps) {
 
 function RawText({ text }: { text: string }) {
   return (
-    <pre class="json-raw">
+    <pre class="as-sent">
       <LongText text={text} />
     </pre>
   );
@@ -117,7 +117,7 @@ function Conversation({ messages }: { messages: readonly Message[] }) {
 function MessagePart({ part }: { part: Part }) {
   if (part.type === "text") {
     return (
-      <p class="message-text">
+      <p class="as-sent">
         <LongText text={part.text} />
       </p>
     );

@@ -1,4 +1,4 @@
-import type { Kind } from "./kinds.js";
+import { colorOf, type Kind } from "./kinds.js";
 
 const drawings: Readonly<Record<Kind | "failed", string>> = {
   model: "M8 1.5 9.6 6.4 14.5 8 9.6 9.6 8 14.5 6.4 9.6 1.5 8 6.4 6.4Z",
@@ -15,7 +15,8 @@ const drawings: Readonly<Record<Kind | "failed", string>> = {
 export function KindIcon({ kind, isFailed }: { kind: Kind; isFailed: boolean }) {
   return (
     <svg
-      class={isFailed ? "kind-icon is-failed" : `kind-icon kind-${kind}`}
+      class={isFailed ? "kind-icon is-failed" : "kind-icon"}
+      style={colorOf(kind)}
       width="14"
       height="14"
       viewBox="0 0 16 16"

@@ -26,7 +26,7 @@ export function LongText({ text }: { text: string }) {
 /** A JSON text as a tree; the numbers and words are slices of it. Only open nodes are scanned and in the document. */
 export function JsonTree({ text }: { text: string }) {
   const root = useMemo(() => rootOf(text), [text]);
-  if (!root) return <pre class="json-raw">{text}</pre>;
+  if (!root) return <pre class="as-sent">{text}</pre>;
   return (
     <div class="json-tree">
       <JsonNode text={text} value={root} label={undefined} depth={0} />
@@ -46,7 +46,7 @@ function JsonNode({ text, value, label, depth }: NodeProps) {
   if (isGroup) return <JsonGroup text={text} value={value} label={label} depth={depth} />;
   const token = tokenOf(text, value);
   return (
-    <div class="json-line" style={{ paddingInlineStart: `${indentOf(depth)}px` }}>
+    <div class="json-line as-sent" style={{ paddingInlineStart: `${indentOf(depth)}px` }}>
       {label !== undefined && <span class="json-key">{label}: </span>}
       <span class={`json-${value.type}`}>{value.type === "string" ? <LongText text={textOf(token)} /> : token}</span>
     </div>
@@ -80,12 +80,12 @@ function Fold({ depth, label, count, isOpenAtFirst, children }: FoldProps) {
     <div>
       <button
         type="button"
-        class="json-line json-group"
+        class="json-line json-group as-sent"
         aria-expanded={isOpen}
         style={{ paddingInlineStart: `${indentOf(depth)}px` }}
         onClick={() => setOpen(!isOpen)}
       >
-        <span class="json-arrow" aria-hidden="true" />
+        <span class="json-arrow arrow" aria-hidden="true" />
         {label !== undefined && <span class="json-key">{label}: </span>}
         <span class="json-count">{count}</span>
       </button>

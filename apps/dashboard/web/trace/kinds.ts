@@ -12,4 +12,7 @@ export const kindNames: Readonly<Record<Kind, string>> = {
   other: "Other",
 };
 
+/** A style with the kind's colour as `--kind`. */
+export const colorOf = (kind: Kind) => ({ "--kind": `var(--${kind})` });
+
 export const kinds = Object.keys(kindNames) as readonly Kind[];

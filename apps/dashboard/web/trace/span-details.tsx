@@ -118,7 +118,7 @@ function Contents({ traceId, node: { span }, tab, isAsked }: ContentsProps) {
       ) : (
         <>
           {data?.cut.error && <CutNote name="error" text={text} cutBytes={data.cut.error} path={path} />}
-          <pre key={span.id} class="error-text">
+          <pre key={span.id} class="error-text is-error as-sent">
             <LongText text={text} />
           </pre>
         </>

@@ -1,10 +1,12 @@
 import type { RefObject } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Button } from "../ui/button.js";
+import { classNames } from "../ui/class-names.js";
 import { formatCount, formatDuration } from "../ui/format.js";
 import { Icon } from "../ui/icon.js";
 import { useMeasure } from "../ui/use-size.js";
 import { moveByKey } from "./keys.js";
+import { colorOf } from "./kinds.js";
 import { memo } from "./memo.js";
 import { type Scale, stretchOf, ticksOf } from "./timeline.js";
 import { type Node, rowOf, rowsInSight, type Tree } from "./tree.js";
@@ -49,7 +51,7 @@ function Toolbar({ view, finder, isPartial }: Pick<TreeProps, "view" | "finder" 
   const at = selected ? found.indexOf(selected) + 1 : 0;
   return (
     <div class="row tree-tools">
-      <div class="tree-find">
+      <div class="search-box tree-find">
         <Icon name="search" />
         <input
           ref={finder}
@@ -75,7 +77,7 @@ function Toolbar({ view, finder, isPartial }: Pick<TreeProps, "view" | "finder" 
         )}
       </div>
       {failed.length > 0 && (
-        <button type="button" class="button next-error" onClick={view.nextError}>
+        <button type="button" class="button is-error" onClick={view.nextError}>
           <Icon name="warning" />
           Next error
           <span class="kbd" aria-hidden="true">
@@ -278,7 +280,7 @@ const SpanRow = memo((props: RowProps) => {
         {/* biome-ignore lint/a11y/useKeyWithClickEvents: the arrow keys do the same */}
         {/* biome-ignore lint/a11y/noStaticElementInteractions: the arrow keys do the same */}
         <span
-          class={children.length > 0 ? "span-arrow is-there" : "span-arrow"}
+          class={children.length > 0 ? "span-arrow arrow" : "span-arrow"}
           onClick={(event) => {
             if (children.length === 0) return;
             event.stopPropagation();
@@ -311,12 +313,16 @@ function Bar({ node, lanes, traceEnd }: Pick<RowProps, "node" | "lanes" | "trace
   const [start, end] = [lanes.at(from), lanes.at(to)];
   if (end < 0 || start > 1) return null;
   const left = Math.max(0, start);
-  const look = span.isFailed ? "is-failed" : `kind-${span.kind}`;
+  const classes = ["span-bar", span.isFailed && "is-failed", span.end === undefined && "is-open"];
   const right = Math.min(1, end);
   return (
     <i
-      class={`span-bar ${look}${span.end === undefined ? " is-open" : ""}`}
-      style={{ left: `min(${left * 100}%, calc(100% - 2px))`, width: `${(right - left) * 100}%` }}
+      class={classNames(...classes)}
+      style={{
+        left: `min(${left * 100}%, calc(100% - 2px))`,
+        width: `${(right - left) * 100}%`,
+        ...colorOf(span.kind),
+      }}
     />
   );
 }

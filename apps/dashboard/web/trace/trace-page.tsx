@@ -22,7 +22,7 @@ import { useKeys } from "../ui/use-keys.js";
 import { useNarrow } from "../ui/use-size.js";
 import { neighbourOf } from "./address.js";
 import { takeKey } from "./keys.js";
-import { kindNames, kinds } from "./kinds.js";
+import { colorOf, kindNames, kinds } from "./kinds.js";
 import { memo } from "./memo.js";
 import { Overview } from "./overview.js";
 import { SpanDetails } from "./span-details.js";
@@ -261,12 +261,12 @@ function OwnTime({ tree, extent }: { tree: Tree; extent: Stretch }) {
       <div class="row own-time-line">
         <div class="own-time-bar" aria-hidden="true">
           {shown.map((kind) => (
-            <i key={kind} class={`kind-${kind}`} style={{ width: `${shareOf(kind) * 100}%` }} />
+            <i key={kind} style={{ width: `${shareOf(kind) * 100}%`, ...colorOf(kind) }} />
           ))}
         </div>
         <ul class="row">
           {shown.map((kind) => (
-            <li key={kind} class={`kind-${kind}`} title={formatDuration(times.get(kind) ?? 0)}>
+            <li key={kind} style={colorOf(kind)} title={formatDuration(times.get(kind) ?? 0)}>
               {kindNames[kind]} {formatShare(shareOf(kind))}
             </li>
           ))}

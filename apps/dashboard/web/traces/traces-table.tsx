@@ -72,11 +72,11 @@ function Row({ row, now, isNarrow }: { row: TraceRow; now: Date; isNarrow: boole
               <span class="sr-only">A mail went out</span>
             </span>
           )}
-          {isFailed(row) && error && <span class="trace-error mono cut">{error}</span>}
+          {isFailed(row) && error && <span class="trace-error is-error mono cut">{error}</span>}
         </div>
         <Contents of={row} />
         {isNarrow && (
-          <div class="hint trace-rest">
+          <div class="hint wrap">
             <span class="mono">{agent_id}</span> {duration} <Cost usd={row.cost_usd} /> {ago}
           </div>
         )}
