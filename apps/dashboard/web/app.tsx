@@ -48,9 +48,7 @@ class CrashBoundary extends Component<{ children: ComponentChildren }, { hasCras
       <main class="page">
         <h1>Something broke on this page</h1>
         <p>Your data is unharmed. A reload shows the page anew.</p>
-        <Button look="main" onClick={() => location.reload()}>
-          Reload
-        </Button>
+        <Button text="Reload" look="main" onClick={() => location.reload()} />
       </main>
     );
   }

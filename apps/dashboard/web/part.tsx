@@ -16,9 +16,7 @@ function MissingPart() {
     <Page title="This page did not load">
       <p>Waymark was updated, or the connection broke.</p>
       <p>
-        <Button look="main" onClick={() => location.reload()}>
-          Reload
-        </Button>
+        <Button text="Reload" look="main" onClick={() => location.reload()} />
       </p>
     </Page>
   );

@@ -12,7 +12,7 @@ import { DayBars, FailureRate, failureRate, fillDays } from "./figures.js";
 export function AgentPage() {
   const id = useRoute().params["id"] ?? "";
   const query = useQuery<AgentDetail>(`/agents/${encodeURIComponent(id)}`);
-  const actions = <ButtonLink href={`/dashboard/traces?agent=${encodeURIComponent(id)}`}>All traces</ButtonLink>;
+  const actions = <ButtonLink text="All traces" href={`/dashboard/traces?agent=${encodeURIComponent(id)}`} />;
   if (query.error?.status === 404) {
     return <MissingPage title="Agent not found" reason="No trace of the last 60 days names this agent." />;
   }

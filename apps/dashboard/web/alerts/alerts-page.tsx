@@ -40,7 +40,7 @@ export function AlertsPage() {
     <Page
       title="Alerts"
       note="A mail goes out when a trace fails. Many failures at once share a summary."
-      actions={<ButtonLink href="/dashboard/channels">Channels</ButtonLink>}
+      actions={<ButtonLink text="Channels" href="/dashboard/channels" />}
     >
       {first.data?.hasMails === false && (
         <p class="alerts-plan">

@@ -278,16 +278,15 @@ function AskOperator({ plan, email }: { plan: PlanId; email: string }) {
       {plan === "free" && (
         <p class="row plan-actions">
           <DialogButton
+            text="Upgrade to Pro"
             look="main"
             dialog={(close) => (
-              <Dialog title="Upgrade to Pro" onClose={close} actions={<Button onClick={close}>Done</Button>}>
+              <Dialog title="Upgrade to Pro" onClose={close} actions={<Button text="Done" onClick={close} />}>
                 <p>Ask the operator of this installation to run this command. The plan changes within a second.</p>
                 <CopyField label="Command" value={`waymark account plan ${email} --plan pro`} lines={2} />
               </Dialog>
             )}
-          >
-            Upgrade to Pro
-          </DialogButton>
+          />
         </p>
       )}
     </div>

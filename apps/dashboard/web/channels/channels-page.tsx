@@ -22,9 +22,12 @@ export function ChannelsPage() {
   const mayChange = isOwner && list.data?.hasAlerts === true;
   const kinds = list.data?.kinds;
   const add = mayChange && kinds && (
-    <DialogButton look="main" icon="plus" dialog={(close) => <ChannelDialog kinds={kinds} onClose={close} />}>
-      Add channel
-    </DialogButton>
+    <DialogButton
+      text="Add channel"
+      look="main"
+      icon="plus"
+      dialog={(close) => <ChannelDialog kinds={kinds} onClose={close} />}
+    />
   );
   return (
     <Page title="Channels" note="Where Waymark tells of failed traces" actions={add}>
@@ -138,7 +141,7 @@ function RulesPanel({ mayChange }: { mayChange: boolean }) {
   const list = useQuery<RuleList>("/alert-rules");
   const remove = useAction((id: string) => api.delete(`/alert-rules/${id}`), { invalidates: ["/alert-rules"] });
   const rules = list.data?.rules ?? [];
-  const add = mayChange && <DialogButton dialog={(close) => <RuleDialog onClose={close} />}>Add rule</DialogButton>;
+  const add = mayChange && <DialogButton text="Add rule" dialog={(close) => <RuleDialog onClose={close} />} />;
   const actions: Column<Rule> = {
     ...actionsColumn,
     cell: ({ id }) => <RunButton verb="Delete rule" of={remove} with={id} />,

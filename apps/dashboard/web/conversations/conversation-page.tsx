@@ -29,7 +29,7 @@ export function ConversationPage() {
     <Page
       title={id}
       crumbs={<a href="/dashboard/conversations">Conversations</a>}
-      actions={<ButtonLink href={`/dashboard/traces${queryOf({ session: id })}`}>All traces</ButtonLink>}
+      actions={<ButtonLink text="All traces" href={`/dashboard/traces${queryOf({ session: id })}`} />}
     >
       <Loaded of={first}>
         {(conversation) => (
@@ -107,9 +107,12 @@ function Words({ of, text }: { of: "Input" | "Output"; text: string | null }) {
         {text}
       </p>
       {isLong && (
-        <Button look="quiet" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
-          {isWhole ? "Show less" : "Show all"}
-        </Button>
+        <Button
+          text={isWhole ? "Show less" : "Show all"}
+          look="quiet"
+          aria-expanded={isWhole}
+          onClick={() => setWhole(!isWhole)}
+        />
       )}
     </div>
   );

@@ -54,9 +54,10 @@ function FailuresTable({ failures, onChanged }: { failures: readonly ListedFailu
   const unmute = useUnmute(onChanged);
   const actionOf = (failure: ListedFailure) =>
     failure.muted_until === null ? (
-      <DialogButton dialog={(close) => <MuteDialog failure={failure} onMuted={onChanged} onClose={close} />}>
-        Mute
-      </DialogButton>
+      <DialogButton
+        text="Mute"
+        dialog={(close) => <MuteDialog failure={failure} onMuted={onChanged} onClose={close} />}
+      />
     ) : (
       <RunButton verb="Unmute" of={unmute} with={failure.id} />
     );

@@ -34,11 +34,8 @@ const serviceNames: Readonly<Record<Service, string>> = { trace: "Trace API", an
 const scopeNames = { all: "everything", ingest: "sends only", read: "reads only" } as const;
 
 export function CreateKeyButton({ service }: ServiceProps) {
-  return (
-    <DialogButton look="main" icon="plus" dialog={(close) => <KeyDialog service={service} onClose={close} />}>
-      Create key
-    </DialogButton>
-  );
+  const dialog = (close: () => void) => <KeyDialog service={service} onClose={close} />;
+  return <DialogButton text="Create key" look="main" icon="plus" dialog={dialog} />;
 }
 
 const invalidates = ["/keys", "/audit"];

@@ -24,9 +24,7 @@ export function TeamPage() {
   const isOwner = useMe().data?.role === "owner";
   const people = useQuery<PeopleList>("/people");
   const invite = isOwner && (
-    <DialogButton look="main" icon="plus" dialog={(close) => <InviteDialog onClose={close} />}>
-      Invite
-    </DialogButton>
+    <DialogButton text="Invite" look="main" icon="plus" dialog={(close) => <InviteDialog onClose={close} />} />
   );
   return (
     <Page title="Team" actions={invite}>
@@ -115,11 +113,7 @@ function AuditPanel() {
   return (
     <Panel title="Audit log" isFlush>
       <Table hasPlainRows name="Audit log" columns={auditColumns} rows={lines} />
-      {older.hasMore && (
-        <Button look="quiet" isBusy={older.isLoading} onClick={older.more}>
-          Show more
-        </Button>
-      )}
+      {older.hasMore && <Button text="Show more" look="quiet" isBusy={older.isLoading} onClick={older.more} />}
     </Panel>
   );
 }

@@ -52,9 +52,11 @@ function DeletePanel({ site }: { site: ListedSite }) {
     <Panel title="Delete this site">
       <p class="soft">Its events and statistics are deleted with it. This cannot be undone.</p>
       <p class="site-delete">
-        <DialogButton look="danger" dialog={(close) => <DeleteDialog site={site} onClose={close} />}>
-          Delete site
-        </DialogButton>
+        <DialogButton
+          text="Delete site"
+          look="danger"
+          dialog={(close) => <DeleteDialog site={site} onClose={close} />}
+        />
       </p>
     </Panel>
   );

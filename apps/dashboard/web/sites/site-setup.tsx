@@ -47,9 +47,7 @@ export function ProofSteps({ site, proof }: { site: ListedSite; proof: SiteProof
         </Banner>
       )}
       {isOwner ? (
-        <Button isBusy={check.isBusy} onClick={() => check.run()}>
-          Check the proof
-        </Button>
+        <Button text="Check the proof" isBusy={check.isBusy} onClick={() => check.run()} />
       ) : (
         <p class="hint">An owner of the account checks the proof.</p>
       )}

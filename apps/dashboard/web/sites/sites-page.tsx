@@ -13,9 +13,7 @@ import { ProofSteps, Snippet, WaitingForVisit } from "./site-setup.js";
 export function SitesPage() {
   const list = useQuery<SiteList>("/sites", { pollMs: 10_000 });
   const add = (
-    <DialogButton look="main" icon="plus" dialog={(close) => <SiteDialog onClose={close} />}>
-      Add site
-    </DialogButton>
+    <DialogButton text="Add site" look="main" icon="plus" dialog={(close) => <SiteDialog onClose={close} />} />
   );
   return (
     <Page title="Sites" actions={add}>
@@ -87,11 +85,7 @@ function SiteDialog({ onClose }: { onClose(): void }) {
 function NewSite({ created, onClose }: { created: ListedSite; onClose(): void }) {
   const { data } = useQuery<SiteList>("/sites");
   const site = data?.sites.find(({ id }) => id === created.id) ?? created;
-  const actions = (
-    <Button look="main" onClick={onClose}>
-      Done
-    </Button>
-  );
+  const actions = <Button text="Done" look="main" onClick={onClose} />;
   return (
     <Dialog title={site.name} onClose={onClose} actions={actions}>
       <Snippet domain={site.domain} />

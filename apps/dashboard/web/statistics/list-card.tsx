@@ -115,11 +115,7 @@ function AllDialog({ list, plural, stats, address, onFilters, onClose }: DialogP
     onClose();
     onFilters(filters);
   };
-  const actions = (
-    <ButtonLink href={csvLink(siteId, address, list)} download icon="download">
-      CSV
-    </ButtonLink>
-  );
+  const actions = <ButtonLink text="CSV" href={csvLink(siteId, address, list)} download icon="download" />;
   return (
     <Dialog title={`All ${plural}`} onClose={onClose} actions={actions} isWide>
       <TextField label="Search" name="search" value={search} onValue={setSearch} autocomplete="off" />

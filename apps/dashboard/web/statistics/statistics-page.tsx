@@ -89,12 +89,8 @@ function Actions({ siteId, days, ...part }: PartProps & { siteId: string; days: 
     <>
       <RangeControls {...part} days={days} />
       <CompareControl {...part} />
-      <ButtonLink href={`/dashboard/sites/${siteId}/ai${writeAddress({ ...part.address, filters: "" })}`}>
-        AI
-      </ButtonLink>
-      <ButtonLink href={csv} download title="The pages of this range, up to 1,000 rows">
-        CSV
-      </ButtonLink>
+      <ButtonLink text="AI" href={`/dashboard/sites/${siteId}/ai${writeAddress({ ...part.address, filters: "" })}`} />
+      <ButtonLink text="CSV" href={csv} download title="The pages of this range, up to 1,000 rows" />
     </>
   );
 }

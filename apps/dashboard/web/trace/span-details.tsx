@@ -54,11 +54,7 @@ export function SpanDetails({ traceId, node, extent, isRunning, section, onClose
           <KindIcon kind={span.kind} isFailed={span.isFailed} /> {span.name || "(no name)"}
         </h2>
         {span.isFailed && <span class="status is-error">Failed</span>}
-        {onClose && (
-          <Button look="quiet" icon="close" isIconOnly onClick={onClose}>
-            Close details
-          </Button>
-        )}
+        {onClose && <Button text="Close details" look="quiet" icon="close" isIconOnly onClick={onClose} />}
         <SpanFigures node={node} extent={extent} isRunning={isRunning} />
       </header>
       <Tabs label="Contents" tabs={tabs} selected={tab} onSelect={(id) => setChosen({ span: span.id, tab: id })}>

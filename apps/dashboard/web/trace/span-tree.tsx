@@ -91,17 +91,13 @@ function Toolbar({ view, finder, isPartial }: Pick<TreeProps, "view" | "finder" 
         </span>
       )}
       <span class="tree-gap" />
-      {isZoomed && (
-        <Button look="quiet" onClick={() => view.setZoom(undefined)}>
-          All of the time
-        </Button>
-      )}
+      {isZoomed && <Button text="All of the time" look="quiet" onClick={() => view.setZoom(undefined)} />}
       {hasIdle && (
         <button type="button" class="button" aria-pressed={skipsIdle} onClick={() => view.setSkipsIdle(!skipsIdle)}>
           Skip idle time
         </button>
       )}
-      <Button onClick={() => view.setAllOpen(closed.size > 0)}>{closed.size > 0 ? "Expand" : "Collapse"}</Button>
+      <Button text={closed.size > 0 ? "Expand" : "Collapse"} onClick={() => view.setAllOpen(closed.size > 0)} />
     </div>
   );
 }

@@ -82,9 +82,7 @@ function TraceActions({ trace }: { trace: OutlineTrace }) {
   return (
     <>
       <CopyButton label="Copy link" text={() => location.href} />
-      <ButtonLink icon="download" href={`/dashboard/api/traces/${trace.id}/export`} download>
-        JSON
-      </ButtonLink>
+      <ButtonLink text="JSON" icon="download" href={`/dashboard/api/traces/${trace.id}/export`} download />
       <Menu label="More" icon="more" isIconOnly>
         <MenuItem onClick={copyId}>Copy id</MenuItem>
         {me?.role === "owner" && <MenuItem onClick={() => setDeleting(true)}>Delete</MenuItem>}

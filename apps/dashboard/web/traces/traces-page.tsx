@@ -72,9 +72,7 @@ function NewTraces({ state, onShow }: { state: TraceListState | undefined; onSho
     : formatThings(state.waiting.length, "new trace");
   return (
     <div class="new-traces">
-      <Button look="main" onClick={onShow}>
-        {count}
-      </Button>
+      <Button text={count} look="main" onClick={onShow} />
     </div>
   );
 }
@@ -218,9 +216,13 @@ function FirstTrace() {
           {key === undefined ? (
             <>
               <p>Every example needs a key of the trace API. This one sends, and reads nothing.</p>
-              <Button look="main" icon="keys" isBusy={create.isBusy} onClick={() => create.run()}>
-                Fill in a new key
-              </Button>
+              <Button
+                text="Fill in a new key"
+                look="main"
+                icon="keys"
+                isBusy={create.isBusy}
+                onClick={() => create.run()}
+              />
             </>
           ) : (
             <p>

@@ -1,4 +1,4 @@
-import type { AnchorHTMLAttributes, ButtonHTMLAttributes, ComponentChildren } from "preact";
+import type { AnchorHTMLAttributes, ButtonHTMLAttributes } from "preact";
 import { classNames } from "./class-names.js";
 import { Icon, type IconName } from "./icon.js";
 
@@ -6,7 +6,7 @@ interface Look {
   /** `main` is the page's one most likely action; `danger` deletes; `quiet` has no border. */
   look?: "main" | "danger" | "quiet" | undefined;
   icon?: IconName;
-  children: ComponentChildren;
+  text: string;
 }
 
 export interface ButtonProps extends Look, Omit<ButtonHTMLAttributes<HTMLButtonElement>, "class" | keyof Look> {
@@ -16,7 +16,7 @@ export interface ButtonProps extends Look, Omit<ButtonHTMLAttributes<HTMLButtonE
 }
 
 /** A button. While busy it keeps its place, its name and the focus. */
-export function Button({ look, icon, isIconOnly, isBusy, children, onClick, ...rest }: ButtonProps) {
+export function Button({ look, icon, isIconOnly, isBusy, text, onClick, ...rest }: ButtonProps) {
   return (
     <button
       type="button"
@@ -29,31 +29,26 @@ export function Button({ look, icon, isIconOnly, isBusy, children, onClick, ...r
       }}
     >
       {icon && <Icon name={icon} />}
-      <span class={isIconOnly ? "sr-only" : undefined}>{children}</span>
+      <span class={isIconOnly ? "sr-only" : undefined}>{text}</span>
     </button>
   );
 }
 
-interface RunButtonProps<Input> extends Pick<ButtonProps, "look" | "icon"> {
-  verb: string;
+interface RunButtonProps<Input> extends Look {
   of: { isBusy: boolean; run(input: Input): void };
   with: Input;
 }
 
 /** A button that runs an action. */
-export function RunButton<Input>({ verb, of: action, with: input, ...look }: RunButtonProps<Input>) {
-  return (
-    <Button {...look} isBusy={action.isBusy} onClick={() => action.run(input)}>
-      {verb}
-    </Button>
-  );
+export function RunButton<Input>({ of: action, with: input, ...look }: RunButtonProps<Input>) {
+  return <Button {...look} isBusy={action.isBusy} onClick={() => action.run(input)} />;
 }
 
-export function ButtonLink({ look, icon, children, ...rest }: Look & AnchorHTMLAttributes<HTMLAnchorElement>) {
+export function ButtonLink({ look, icon, text, ...rest }: Look & AnchorHTMLAttributes<HTMLAnchorElement>) {
   return (
     <a {...rest} class={classNames("button", look && `is-${look}`)}>
       {icon && <Icon name={icon} />}
-      <span>{children}</span>
+      <span>{text}</span>
     </a>
   );
 }

@@ -28,11 +28,7 @@ export function CopyButton({ text, label = "Copy", look, onCopy }: CopyButtonPro
     announce("Copied");
     onCopy?.();
   };
-  return (
-    <Button look={look} icon={isCopied ? "check" : "copy"} onClick={() => void copy()}>
-      {label}
-    </Button>
-  );
+  return <Button text={label} look={look} icon={isCopied ? "check" : "copy"} onClick={() => void copy()} />;
 }
 
 async function writeClipboard(text: string): Promise<void> {
@@ -92,11 +88,7 @@ export function SecretDialog({ title, label, secret, hint, warning, onClose, oth
   const [isCopied, setCopied] = useState(false);
   const [isAsking, setAsking] = useState(false);
   const close = () => (isCopied || isAsking ? onClose() : setAsking(true));
-  const actions = (
-    <Button look="main" onClick={close}>
-      Done
-    </Button>
-  );
+  const actions = <Button text="Done" look="main" onClick={close} />;
   return (
     <Dialog title={title} onClose={close} actions={actions}>
       <div onCopy={() => setCopied(true)}>

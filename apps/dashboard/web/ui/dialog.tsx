@@ -44,9 +44,7 @@ export function Dialog({ title, onClose, actions, isWide, children }: DialogProp
     >
       <header class="dialog-head">
         <h2 id={id}>{title}</h2>
-        <Button look="quiet" icon="close" isIconOnly onClick={onClose}>
-          Close
-        </Button>
+        <Button text="Close" look="quiet" icon="close" isIconOnly onClick={onClose} />
       </header>
       <div class="dialog-body">{children}</div>
       {actions && <footer class="row dialog-actions">{actions}</footer>}
@@ -87,10 +85,8 @@ export function Confirm({ title, verb, isReady = true, work, onClose, children, 
   const action = useAction(work, { onDone: onClose, ...options });
   const actions = (
     <>
-      <Button onClick={onClose}>Cancel</Button>
-      <Button look="danger" disabled={!isReady} isBusy={action.isBusy} onClick={() => action.run()}>
-        {verb}
-      </Button>
+      <Button text="Cancel" onClick={onClose} />
+      <Button text={verb} look="danger" disabled={!isReady} isBusy={action.isBusy} onClick={() => action.run()} />
     </>
   );
   return (
@@ -106,5 +102,5 @@ export function Confirm({ title, verb, isReady = true, work, onClose, children, 
 }
 
 export function ConfirmButton(props: Omit<ConfirmProps, "onClose">) {
-  return <DialogButton dialog={(close) => <Confirm {...props} onClose={close} />}>{props.verb}</DialogButton>;
+  return <DialogButton text={props.verb} dialog={(close) => <Confirm {...props} onClose={close} />} />;
 }

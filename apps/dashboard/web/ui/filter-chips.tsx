@@ -43,9 +43,7 @@ export function FilterChips({ chips, onRemove, onClear }: FilterChipsProps) {
           </li>
         ))}
       </ul>
-      <Button look="quiet" onClick={() => remove(0, onClear)}>
-        Remove all filters
-      </Button>
+      <Button text="Remove all filters" look="quiet" onClick={() => remove(0, onClear)} />
     </div>
   );
 }

@@ -148,9 +148,7 @@ export function Form({ verb, look, form, class: className, children }: FormProps
       }}
     >
       {children}
-      <Button type="submit" look={look} isBusy={form.isBusy}>
-        {verb}
-      </Button>
+      <Button text={verb} type="submit" look={look} isBusy={form.isBusy} />
     </form>
   );
 }

@@ -40,7 +40,7 @@ export function LabelSelect({ labels, onLabels, names = labelNames }: LabelFilte
             value={labels[name] ?? ""}
             onKeyDown={(event) => event.key === "Escape" && setName(undefined)}
           />
-          <Button type="submit">Filter</Button>
+          <Button text="Filter" type="submit" />
         </form>
       )}
     </>

@@ -24,15 +24,14 @@ export function Menu({ label, children, ...look }: MenuProps) {
   return (
     <span class="menu-anchor" ref={button}>
       <Button
+        text={label}
         {...look}
         aria-haspopup="menu"
         aria-expanded="false"
         aria-controls={id}
         popovertarget={id}
         onClick={() => place(menu.current, button.current)}
-      >
-        {label}
-      </Button>
+      />
       <div
         ref={menu}
         id={id}

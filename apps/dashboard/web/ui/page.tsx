@@ -154,7 +154,7 @@ export function ErrorNote({ error, onRetry }: { error: ApiError; onRetry?: () =>
     <div class="row banner is-error error-note" role="alert">
       <Icon name="warning" />
       <p>{text}</p>
-      {onRetry && !error.isAway && <Button onClick={onRetry}>Try again</Button>}
+      {onRetry && !error.isAway && <Button text="Try again" onClick={onRetry} />}
     </div>
   );
 }
