@@ -95,7 +95,7 @@ function AlertsTable({ alerts, onRetried }: { alerts: readonly ListedAlert[]; on
         <>
           <TraceLink alert={alert} />
           {isNarrow && (
-            <div class="alert-more wrap">
+            <div class="small wrap alert-more">
               <p class="soft">
                 {reasonOf(alert)} · <Ago iso={alert.createdAt} />
               </p>

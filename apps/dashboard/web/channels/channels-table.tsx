@@ -78,7 +78,7 @@ function State({ of: { state, pending, failed, skipped, last_error } }: { of: Li
       <StatusDot state={states[state].dot}>{states[state].text}</StatusDot>
       {state === "waiting" && <div class="hint">for confirmation</div>}
       {counts.length > 0 && <div class="hint">{counts.join(" · ")}</div>}
-      {last_error !== null && <div class="is-error wrap channel-error">{last_error}</div>}
+      {last_error !== null && <div class="is-error small wrap">{last_error}</div>}
     </>
   );
 }

@@ -69,7 +69,7 @@ function FailuresTable({ failures, onChanged }: { failures: readonly ListedFailu
         <>
           <FailureText of={failure} />
           {isNarrow && (
-            <span class="row failure-more">
+            <span class="row small soft failure-more">
               <span class="mono">{failure.agent_id}</span> <Ago iso={failure.last_at} /> {actionOf(failure)}
             </span>
           )}

@@ -20,7 +20,7 @@ export function DateRange({ from, to, zone, maxDays, onRange }: DateRangeProps) 
     if (rangeProblem(next.from, next.to, maxDays) === undefined) onRange(next.from, next.to);
   };
   return (
-    <div class="row date-range">
+    <div class="row small date-range">
       <DayField label="From" value={days.from} onDay={(day) => change({ from: day })} />
       <DayField label="To" value={days.to} onDay={(day) => change({ to: day })} />
       <span class="soft">{zone} days</span>
