@@ -12,12 +12,11 @@ const webUrls = z
   .transform((text) => text.split(/[\s,]+/).filter(Boolean))
   .pipe(z.array(webUrl.transform((url) => url.replace(/\/+$/, ""))));
 
-const addressList = z.string().transform((text) =>
+const listOf = (text: string) =>
   text
     .split(",")
-    .map((part) => part.trim().toLowerCase())
-    .filter(Boolean),
-);
+    .map((part) => part.trim())
+    .filter(Boolean);
 
 export function loadConfig(env: NodeJS.ProcessEnv) {
   const read = readEnv(env, {
@@ -28,7 +27,10 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     TRACE_API_URL: webUrl.default("http://localhost:4100"),
     ANALYTICS_API_URL: webUrl.default("http://localhost:4200"),
     COLLECTOR_URL: webUrl.default("http://localhost:4300"),
-    OPERATORS: addressList.default([]),
+    OPERATORS: z
+      .string()
+      .default("")
+      .transform((text) => listOf(text.toLowerCase())),
     SIGN_UP: z.enum(["open", "invited"], { error: "must be one of: open, invited" }).default("open"),
     CELL_SLOTS: cellSlotsVariable(),
     CELL_DASHBOARDS: webUrls.default([]),
@@ -66,10 +68,7 @@ type StripeName = "STRIPE_SECRET_KEY" | "STRIPE_WEBHOOK_SECRET" | "STRIPE_PRICE_
 /** @throws ConfigError unless all of the three settings are there, or none */
 function readStripe(read: { [Name in StripeName | "STRIPE_BASE_URL"]?: string | undefined }) {
   const { STRIPE_SECRET_KEY: secretKey, STRIPE_WEBHOOK_SECRET: webhookSecret, STRIPE_PRICE_ID: prices } = read;
-  const priceIds = (prices ?? "")
-    .split(",")
-    .map((id) => id.trim())
-    .filter(Boolean);
+  const priceIds = listOf(prices ?? "");
   if (secretKey && webhookSecret && priceIds.length > 0) {
     return { secretKey, webhookSecret, priceIds, baseUrl: read.STRIPE_BASE_URL };
   }

@@ -112,16 +112,8 @@ function presentInvoice({ id, number, created, total, currency, status, hosted_i
   };
 }
 
-/** The members of an event's object that name a customer and a subscription, by the object's type. */
-interface EventObject {
-  object?: string;
-  id?: string;
-  customer?: unknown;
-  subscription?: unknown;
-}
-
 function present({ id, type, data }: Stripe.Event) {
-  const object = data.object as EventObject;
+  const object = data.object as { object?: string; id?: string; customer?: unknown; subscription?: unknown };
   const subscription = object.object === "subscription" ? object.id : object.subscription;
   return { id, type, customerId: idOf(object.customer), subscriptionId: idOf(subscription) };
 }

@@ -6,10 +6,8 @@ const maxPasswordLength = 200;
 const maxNameLength = 100;
 const maxTokenLength = 200;
 
-/** Only its length; the rules of a new password are {@link newPasswordField}'s. */
+/** Only its length; the rules of a new password are `passwordProblem`'s. */
 const passwordField = () => textField({ max: maxPasswordLength });
-/** The rules that need a list are `passwordProblem`'s. */
-const newPasswordField = () => textField({ max: maxPasswordLength });
 
 export const nameField = () =>
   textField({ max: maxNameLength }).transform((text, context) => {
@@ -36,7 +34,7 @@ export interface SignInAnswer {
 }
 
 /** The body of `POST /sign-up`. The answer is 202 for any address: a mail goes out. 400 names wrong fields. */
-export const signUpBody = z.strictObject({ name: nameField(), email: emailField(), password: newPasswordField() });
+export const signUpBody = z.strictObject({ name: nameField(), email: emailField(), password: passwordField() });
 export type SignUpBody = z.input<typeof signUpBody>;
 
 export const forgotBody = z.strictObject({ email: emailField() });
@@ -58,7 +56,7 @@ export type { LinkInfo } from "@waymark/accounts/identity";
 export const useLinkBody = z.strictObject({
   token: z.string().max(maxTokenLength),
   name: nameField().optional(),
-  password: newPasswordField().optional(),
+  password: passwordField().optional(),
 });
 export type UseLinkBody = z.input<typeof useLinkBody>;
 
@@ -71,7 +69,7 @@ export interface UseLinkAnswer {
 export const changeMeBody = z.strictObject({ name: nameField() });
 
 /** The body of `POST /me/password`: `current` where `person.hasPassword`. The other sessions end. 401 when it is wrong. */
-export const changePasswordBody = z.strictObject({ current: passwordField().optional(), password: newPasswordField() });
+export const changePasswordBody = z.strictObject({ current: passwordField().optional(), password: passwordField() });
 export type ChangePasswordBody = z.input<typeof changePasswordBody>;
 
 export const switchAccountBody = z.strictObject({ accountId: z.uuid() });

@@ -81,7 +81,7 @@ function AlertsTable({ alerts, onRetried }: { alerts: readonly ListedAlert[]; on
     says: "The mail is sent again",
     onDone: onRetried,
   });
-  const againOf = (alert: ListedAlert) => canRetry(alert) && <RunButton verb="Send again" of={retry} with={alert.id} />;
+  const againOf = (alert: ListedAlert) => canRetry(alert) && <RunButton text="Send again" of={retry} with={alert.id} />;
   const columns: readonly Column<ListedAlert>[] = [
     {
       text: "Mail",

@@ -226,8 +226,8 @@ function Payment({ billing }: { billing: Billing }) {
     <div>
       <ActionError of={pay} />
       <p class="row plan-actions">
-        {billing.plan === "free" && <RunButton look="main" verb="Upgrade to Pro" of={pay} with="checkout" />}
-        {billing.hasPortal && <RunButton verb="Invoices, payment and cancellation" of={pay} with="portal" />}
+        {billing.plan === "free" && <RunButton look="main" text="Upgrade to Pro" of={pay} with="checkout" />}
+        {billing.hasPortal && <RunButton text="Invoices, payment and cancellation" of={pay} with="portal" />}
       </p>
       <p class="hint">{hintOf(billing)}</p>
     </div>
@@ -251,7 +251,7 @@ function Switch({ billing, usage }: { billing: Billing; usage: Usage }) {
       <ActionError of={upgrade} />
       <p class="row plan-actions">
         {billing.plan === "free" ? (
-          <RunButton look="main" verb="Upgrade to Pro" of={upgrade} with="pro" />
+          <RunButton look="main" text="Upgrade to Pro" of={upgrade} with="pro" />
         ) : (
           <ConfirmButton
             title="Switch to Free?"

@@ -144,7 +144,7 @@ function RulesPanel({ mayChange }: { mayChange: boolean }) {
   const add = mayChange && <DialogButton text="Add rule" dialog={(close) => <RuleDialog onClose={close} />} />;
   const actions: Column<Rule> = {
     ...actionsColumn,
-    cell: ({ id }) => <RunButton verb="Delete rule" of={remove} with={id} />,
+    cell: ({ id }) => <RunButton text="Delete rule" of={remove} with={id} />,
   };
   return (
     <Panel title="Rules" isFlush={rules.length > 0} actions={add}>

@@ -24,8 +24,8 @@ export function ChannelsTable({ of: { channels, kinds }, mayChange }: { of: Chan
   }
   const actionsOf = (channel: ListedChannel) => (
     <span class="channel-actions">
-      {channel.state === "active" && <RunButton verb="Test" of={test} with={channel.id} />}
-      {channel.state === "waiting" && <RunButton verb="Send link again" of={resend} with={channel.id} />}
+      {channel.state === "active" && <RunButton text="Test" of={test} with={channel.id} />}
+      {channel.state === "waiting" && <RunButton text="Send link again" of={resend} with={channel.id} />}
       <DeleteButton channel={channel} kindName={nameOf(channel)} />
     </span>
   );

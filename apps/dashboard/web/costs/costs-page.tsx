@@ -103,7 +103,7 @@ function CostTables({ costs, linkTo }: { costs: Costs; linkTo(agent: string): st
     <div class="costs">
       <SumTable name="Models" column={model} rows={models} keyOf={(sums) => `${sums.provider} ${sums.model}`} />
       <SumTable name="Agents" column={agent} rows={agents} keyOf={(sums) => sums.agent_id} />
-      <SumTable name="Days" column={day} rows={[...series].reverse()} keyOf={(sums) => sums.day} />
+      <SumTable name="Days" column={day} rows={series.toReversed()} keyOf={(sums) => sums.day} />
     </div>
   );
 }
@@ -115,6 +115,6 @@ interface SumTableProps<Row> {
   keyOf(row: Row): string;
 }
 
-function SumTable<Row extends Costs["total"]>({ name, column, ...rows }: SumTableProps<Row>) {
-  return <TablePanel name={name} columns={[column, ...sumColumns]} {...rows} isDense />;
+function SumTable<Row extends Costs["total"]>({ column, ...table }: SumTableProps<Row>) {
+  return <TablePanel columns={[column, ...sumColumns]} {...table} isDense />;
 }

@@ -127,16 +127,10 @@ export function useAction<Output, Input = void>(
       isRunning.current = false;
     }
   };
-  return { isBusy, error, output, run: (input: Input) => void run(input) };
+  return { isBusy, error, output, run: (input: Input): void => void run(input) };
 }
 
-interface PagesOptions<Page, Item> {
-  itemsOf(page: Page): readonly Item[];
-  /** Asks for the page after one; undefined after the last. */
-  nextOf(page: Page): string | undefined;
-}
-
-/** `nextOf` of lists with a cursor. */
+/** The query of the page after one of a list with a cursor; undefined after the last. */
 export function nextByCursor({ next_cursor: cursor }: { next_cursor: string | null }): string | undefined {
   return cursor === null ? undefined : `cursor=${encodeURIComponent(cursor)}`;
 }
@@ -145,7 +139,7 @@ export function nextByCursor({ next_cursor: cursor }: { next_cursor: string | nu
 export function usePages<Page, Item extends { id: string }>(
   path: string,
   first: Page | undefined,
-  { itemsOf, nextOf }: PagesOptions<Page, Item>,
+  { itemsOf, nextOf }: { itemsOf: (page: Page) => readonly Item[]; nextOf: (page: Page) => string | undefined },
 ) {
   const [later, setLater] = useState<readonly Page[]>([]);
   useEffect(() => setLater([]), [path]);

@@ -59,7 +59,7 @@ function FailuresTable({ failures, onChanged }: { failures: readonly ListedFailu
         dialog={(close) => <MuteDialog failure={failure} onMuted={onChanged} onClose={close} />}
       />
     ) : (
-      <RunButton verb="Unmute" of={unmute} with={failure.id} />
+      <RunButton text="Unmute" of={unmute} with={failure.id} />
     );
   const columns: readonly Column<ListedFailure>[] = [
     {

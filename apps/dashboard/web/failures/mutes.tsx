@@ -77,7 +77,7 @@ export function MutesPanel({ mutes }: MuteList) {
     },
     { text: "Until", cell: ({ until }) => (until === null ? "For good" : <Moment iso={until} />) },
     { text: "Silent alerts", isNumber: true, cell: ({ muted }) => formatCount(muted) },
-    { ...actionsColumn, cell: ({ id }) => <RunButton verb="Unmute" of={unmute} with={id} /> },
+    { ...actionsColumn, cell: ({ id }) => <RunButton text="Unmute" of={unmute} with={id} /> },
   ];
   return (
     <Panel title="Muted" isFlush>

@@ -69,11 +69,7 @@ export function KeyPanel({ service }: ServiceProps) {
         const keys = loaded.keys.filter((key) => service === undefined || key.service === service);
         return (
           <Panel isFlush={keys.length > 0}>
-            {keys.length > 0 ? (
-              <Table name="API keys" columns={columns} rows={keys} />
-            ) : (
-              <Empty title="No keys yet" text="Programs sign in with a key. Create one, and Waymark shows it once." />
-            )}
+            {keys.length > 0 ? <Table name="API keys" columns={columns} rows={keys} /> : noKeys}
           </Panel>
         );
       }}

@@ -63,7 +63,7 @@ function InvitationsPanel({ invitations }: { invitations: readonly Invitation[] 
     { text: "Role", cell: ({ role }) => roleNames[role] },
     { text: "Sent", cell: ({ invitedAt }) => <Ago iso={invitedAt} /> },
     { text: "Ends", cell: ({ expiresAt }) => <MomentDay iso={expiresAt} /> },
-    { ...actionsColumn, cell: ({ id }) => <RunButton verb="Take back" of={takeBack} with={id} /> },
+    { ...actionsColumn, cell: ({ id }) => <RunButton text="Take back" of={takeBack} with={id} /> },
   ];
   return (
     <Panel title="Invitations" isFlush>

@@ -117,12 +117,12 @@ function SessionsPanel() {
     invalidates: ["/me/sessions"],
   });
   const listed = sessions.data?.sessions ?? [];
-  const actions = listed.length > 1 && <RunButton verb="End all others" of={end} with="others" />;
+  const actions = listed.length > 1 && <RunButton text="End all others" of={end} with="others" />;
   const columns: readonly Column<(typeof listed)[number]>[] = [
     { text: "Browser", cell: ({ client }) => client },
     { text: "Signed in", cell: ({ createdAt }) => <Ago iso={createdAt} /> },
     { text: "Last used", cell: ({ isCurrent, seenAt }) => (isCurrent ? "This one" : <Ago iso={seenAt} />) },
-    { ...actionsColumn, cell: ({ id, isCurrent }) => !isCurrent && <RunButton verb="End" of={end} with={id} /> },
+    { ...actionsColumn, cell: ({ id, isCurrent }) => !isCurrent && <RunButton text="End" of={end} with={id} /> },
   ];
   return (
     <Panel title="Sessions" isFlush actions={actions}>

@@ -54,7 +54,8 @@ const labels = {
   requests: "All requests of machines",
 } as const satisfies Record<FigureName, string>;
 
-const sumOf = (days: SiteAi["before"], name: FigureName) => days.reduce((sum, day) => sum + day[name], 0);
+const sumOf = (days: readonly Record<FigureName, number>[], name: FigureName) =>
+  days.reduce((sum, day) => sum + day[name], 0);
 
 function OverTime({ ai }: { ai: SiteAi }) {
   const [figure, setFigure] = useState<FigureName>("crawled");

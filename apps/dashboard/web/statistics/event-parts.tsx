@@ -6,13 +6,12 @@ import { type Column, TableHead, TableRows } from "../ui/table.js";
 import { hasFilter, type PageFilters, toggleFilter } from "./filters.js";
 import { ValueBar } from "./value-bar.js";
 
-interface EventPartsProps extends PageFilters {
-  events: readonly CustomEvent[];
-  /** Rows of the names and of each property at first. */
-  limit: number;
-}
-
-export function EventParts({ events, limit, ...page }: EventPartsProps) {
+/** @param limit rows of the names and of each property at first */
+export function EventParts({
+  events,
+  limit,
+  ...page
+}: PageFilters & { events: readonly CustomEvent[]; limit: number }) {
   const [name, select] = useState<string | undefined>();
   const selected = events.find((event) => event.name === name) ?? events[0];
   if (!selected) return null;

@@ -57,11 +57,7 @@ function isOutside(event: { clientX: number; clientY: number }, element: Element
   return event.clientX < left || event.clientX > right || event.clientY < top || event.clientY > bottom;
 }
 
-interface DialogButtonProps extends ButtonProps {
-  dialog(close: () => void): ComponentChildren;
-}
-
-export function DialogButton({ dialog, ...button }: DialogButtonProps) {
+export function DialogButton({ dialog, ...button }: ButtonProps & { dialog(close: () => void): ComponentChildren }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>

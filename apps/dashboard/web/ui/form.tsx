@@ -166,18 +166,13 @@ export function FormDialog({ title, onClose, look = "main", ...form }: FormDialo
   );
 }
 
-interface FormOptions<Values, Output> extends ActionOptions<Output> {
-  /** The field that shows a refusal of no field. */
-  refusalAt?: keyof Values;
-}
-
 type FormState<Values, Output> = ReturnType<typeof useForm<Values, Output>>;
 
-/** A form: its values by name, what the control of each takes, and the write that sends them. */
+/** A form: its values, what the control of each takes, and the write that sends them. `refusalAt` shows a refusal of no field. */
 export function useForm<Values, Output = unknown>(
   initial: Values,
   send: (values: Values) => Promise<Output>,
-  { refusalAt, ...options }: FormOptions<Values, Output> = {},
+  { refusalAt, ...options }: ActionOptions<Output> & { refusalAt?: keyof Values } = {},
 ) {
   const [values, setValues] = useState(initial);
   const { run, ...action } = useAction(send, options);
