@@ -9,7 +9,6 @@ import { type AppName, apps } from "./settings.js";
 
 type Run = (node: ProcessLike) => Promise<void>;
 
-/** The apps' own `run`, from built files. */
 export async function loadRuns(root: string): Promise<Record<AppName, Run>> {
   const load = async (app: AppName) => {
     const { run } = (await import(pathToFileURL(join(root, "apps", app, "dist/run.js")).href)) as { run: Run };

@@ -35,7 +35,6 @@ export function openAppOutput({ name, logFile, say }: OutputOptions) {
       log.write(line);
       if (lastWords.push(line) > mostLastWords) lastWords.shift();
     },
-    /** From now on the terminal shows nothing of it. */
     mute() {
       isMute = true;
     },
@@ -47,7 +46,6 @@ export function openAppOutput({ name, logFile, say }: OutputOptions) {
   };
 }
 
-/** The terminal shows mails, warnings and errors; the log has everything. */
 function describeLine({
   level,
   msg,

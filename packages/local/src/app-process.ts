@@ -6,7 +6,6 @@ import { type ProcessIdentity, processStartOf } from "./processes.js";
 
 export interface AppOptions extends OutputOptions {
   entry: string;
-  /** Flags of Node in addition to `deployedFlags`. */
   nodeFlags: readonly string[];
   env: NodeJS.ProcessEnv;
   cwd: string;

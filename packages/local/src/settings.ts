@@ -9,7 +9,6 @@ export type AppName = (typeof apps)[number];
 /** The apps that others than the system call; the worker has only metrics. */
 export const servedApps = ["trace-api", "analytics-api", "collector", "dashboard"] as const;
 
-/** The beginning of the names of an app's own variables. */
 export const variableOf = (app: string) => app.toUpperCase().replace("-", "_");
 
 /** Stands for the embedded database while the configuration is checked. */
@@ -58,11 +57,9 @@ export async function readSettings(env: NodeJS.ProcessEnv, load: LoadConfig) {
   const ports = servedApps.map((app) => [app, configs[app]?.http?.port ?? 0]);
   return {
     ports: Object.fromEntries(ports) as Record<(typeof servedApps)[number], number>,
-    /** Whether only this machine reaches the dashboard. */
     isDashboardLocal: /^(127\.|::1$|localhost$)/.test(configs.dashboard?.http?.host ?? ""),
     /** The port that exporters of OTLP over HTTP know by themselves; 0 where it is taken, or the ports are others. */
     otlpPort: configs["trace-api"]?.http?.port === 4_100 && (await isPortFree(4_318)) ? 4_318 : 0,
-    /** Whether no app asks for several processes of its own. */
     isOneProcessEnough: apps.every((app) => (configs[app]?.processes ?? 1) === 1),
     isSignUpOpen: configs.dashboard?.signUp !== "invited",
     databaseUrl: env["DATABASE_URL"] || undefined,

@@ -1,10 +1,9 @@
 import { join } from "node:path";
-import { type ApiClient, createApiClient, type SpanKind } from "@waymark/client";
+import { type ApiClient, createApiClient } from "@waymark/client";
 import { createPool } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
 import { writeSecretFile } from "../secret-file.js";
 import { type DemoState, prepareAccounts, readDemoState } from "./demo-accounts.js";
-import type { DemoSpan } from "./draft-trace.js";
 import { loadVisits, type sites } from "./load-visits.js";
 import { type PlannedTrace, planFreeTraces, planProTraces } from "./plan-traces.js";
 
@@ -58,9 +57,9 @@ export async function loadDemo(options: DemoOptions) {
           const api = createApiClient({ url, key: pro.keys.trace });
           await sendTraces(api, traces, signal);
         });
-        await once(file, state, free.id, () => {
+        await once(file, state, free.id, async () => {
           const api = createApiClient({ url, key: free.keys.trace });
-          return sendTraces(api, planFreeTraces(end), signal);
+          await sendTraces(api, await planFreeTraces(end), signal);
         });
       },
     };
@@ -112,11 +111,13 @@ async function sendTrace(
   const { trace_id } = await api.createTrace({ ...made, ...begun }, { idempotencyKey: name, signal });
   const ids: string[] = [];
   for (let from = 0; from < spans.length; from += maxBatch) {
-    const batch = spans.slice(from, from + maxBatch).map((span, index) => ({
-      ...toSpan(span, startedAt),
+    const batch = spans.slice(from, from + maxBatch).map(({ startMs, endMs, parent, ...span }, index) => ({
+      ...span,
+      started_at: timeOf(startedAt + startMs),
+      ended_at: endMs === null ? null : timeOf(startedAt + endMs),
       ref: String(from + index),
-      ...(span.parent !== null &&
-        (span.parent < from ? { parent_span_id: ids[span.parent] ?? null } : { parent_ref: String(span.parent) })),
+      ...(parent !== null &&
+        (parent < from ? { parent_span_id: ids[parent] ?? null } : { parent_ref: String(parent) })),
     }));
     const { span_ids } = await api.addSpans(trace_id, batch, { idempotencyKey: `${name}-${from}`, signal });
     ids.push(...span_ids);
@@ -124,43 +125,6 @@ async function sendTrace(
   if (isMailed) await api.finalizeTrace(trace_id, { status, ended_at }, { signal });
 }
 
-/** By the beginning of names. */
-const kinds: Readonly<Record<string, SpanKind>> = {
-  "model call": "model",
-  tool: "tool",
-  "tool: search_help_center": "retrieval",
-  agent: "agent",
-  "classify ticket": "evaluation",
-};
-
-function toSpan({ name, startMs, endMs, input, output, error }: DemoSpan, startedAt: number) {
-  const [, model] = /^model call: (.+)/.exec(name) ?? [];
-  const isAnswered = model !== undefined && endMs !== null && !error;
-  return {
-    name,
-    kind: kinds[name] ?? kinds[name.split(":", 1)[0] ?? ""] ?? "chain",
-    status: error ? ("error" as const) : ("ok" as const),
-    started_at: timeOf(startedAt + startMs),
-    ended_at: endMs === null ? null : timeOf(startedAt + endMs),
-    input: input ?? null,
-    output: output ?? null,
-    error: error ?? null,
-    ...(isAnswered && {
-      attributes: {
-        "gen_ai.request.model": model,
-        "gen_ai.usage.input_tokens": estimateTokens(input),
-        "gen_ai.usage.output_tokens": estimateTokens(output),
-      },
-    }),
-  };
-}
-
-/** English has about four characters to a token. */
-function estimateTokens(value: unknown): number {
-  return Math.ceil((JSON.stringify(value ?? "").length - 2) / 4);
-}
-
 function timeOf(ms: number): string {
-  const micros = Math.floor((ms % 1) * 1_000);
-  return new Date(Math.floor(ms)).toISOString().replace("Z", `${String(micros).padStart(3, "0")}Z`);
+  return new Date(Math.floor(ms)).toISOString();
 }

@@ -37,7 +37,7 @@ describe("the demo's traces", () => {
   });
 
   it("fail with one error each where an agent of ours ran them, so the first failed span is the cause", async () => {
-    const failed = [...(await planProTraces(end)), ...planFreeTraces(end)].filter(isFailed);
+    const failed = [...(await planProTraces(end)), ...(await planFreeTraces(end))].filter(isFailed);
     const ours = failed.filter(({ agentId }) => agentId === "support-bot");
     expect(ours.length).toBeGreaterThan(5);
     for (const { spans } of ours) expect(new Set(spans.flatMap(({ error }) => error ?? [])).size).toBe(1);
@@ -45,11 +45,11 @@ describe("the demo's traces", () => {
 
   it("are the same at each start", async () => {
     expect(await planProTraces(end)).toEqual(await planProTraces(end));
-    expect(planFreeTraces(end)).toEqual(planFreeTraces(end));
+    expect(await planFreeTraces(end)).toEqual(await planFreeTraces(end));
   });
 
-  it("keep the Free account within its plan", () => {
-    const traces = planFreeTraces(end);
+  it("keep the Free account within its plan", async () => {
+    const traces = await planFreeTraces(end);
     expect(new Set(traces.map(({ agentId }) => agentId)).size).toBe(1);
     expect(end - Math.min(...traces.map(({ startedAt }) => startedAt))).toBeLessThan(30 * dayMs);
   });

@@ -1,10 +1,6 @@
 import { readFile } from "node:fs/promises";
-import type { DemoSpan, DemoTrace } from "./draft-trace.js";
+import type { BatchSpan, TraceStatus } from "@waymark/client";
 import { createRandom, type Random } from "./random.js";
-import { draftInvoiceReader, draftMarketResearch, draftReleaseNotes } from "./scripted-agents.js";
-import { draftSupportBot } from "./support-bot.js";
-
-const assetsFolder = new URL("../../assets/demo/", import.meta.url);
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -12,66 +8,59 @@ const dayMs = 24 * hourMs;
 /** The time from the first trace to the first start: within 30 UTC days, after a move out of the night by 7 hours. */
 const spanMs = 29 * dayMs - 7 * hourMs;
 
-export interface PlannedTrace extends DemoTrace {
+/** A span with times from its trace's start; a running one has no end. */
+interface RecordedSpan extends Omit<BatchSpan, "started_at" | "ended_at" | "ref" | "parent_ref" | "parent_span_id"> {
+  startMs: number;
+  endMs: number | null;
+  /** The place of the parent in the list of spans. */
+  parent: number | null;
+}
+
+interface Recording {
+  agentId: string;
+  name: string;
+  status: TraceStatus;
+  metadata: Record<string, unknown> | null;
+  endMs: number | null;
+  spans: RecordedSpan[];
+}
+
+export interface PlannedTrace extends Recording {
   startedAt: number;
 }
+
+/** The traces of each agent over the month: its recordings in turns. */
+const monthly: Readonly<Record<string, number>> = {
+  "airline-support": 36,
+  "repo-fixer": 20,
+  "support-bot": 54,
+  "market-research": 34,
+  "invoice-reader": 36,
+  "release-notes": 16,
+};
 
 /** The Pro account's traces: six agents, 200 traces, 24 of them failed, one running. */
 export async function planProTraces(end: number): Promise<PlannedTrace[]> {
   const random = createRandom(1);
-  const airline = await readRecordings(new URL("tau-bench.traces.ndjson", assetsFolder));
-  const fixer = await readFixer();
-  const drafts: DemoTrace[] = [
-    ...repeat(36, (n) => airline[n % airline.length]),
-    ...repeat(20, (n) => fixer[n % fixer.length]),
-    ...repeat(54, (n) => draftSupportBot(random, { number: 4_000 + n, ending: n % 9 === 3 ? "error" : "success" })),
-    ...repeat(34, (n) => draftMarketResearch(random, { hasFailed: n % 12 === 5 })),
-    ...repeat(36, (n) => invoiceBatch(random, n)),
-    ...repeat(16, (n) => draftReleaseNotes(random, { version: `2.${n}.0`, hasTimedOut: n === 7, review: "short" })),
-  ];
+  const recordings = await readRecordings();
+  const drafts = Object.entries(monthly).flatMap(([agentId, count]) => takeTurns(recordings, agentId, count));
   const newest = end - 2 * hourMs;
   const spread = shuffle(drafts, random).map((trace, index) => ({
     ...trace,
     startedAt: newest - spreadOut((drafts.length - 1 - index) / (drafts.length - 1), random) * (spanMs - 2 * hourMs),
   }));
-  const long = draftReleaseNotes(random, { version: "3.0.0", hasTimedOut: false, review: "long" });
-  return [...spread.map(atWork), ...newestTraces(random, end), { ...long, startedAt: end - 26 * hourMs }].sort(
-    (a, b) => a.startedAt - b.startedAt,
-  );
-}
-
-export function planFreeTraces(end: number): PlannedTrace[] {
-  const random = createRandom(2);
-  return repeat(24, (n) => ({
-    ...draftSupportBot(random, { number: 100 + n, ending: n % 8 === 5 ? "error" : "success" }),
-    startedAt: end - (24 - n) * 20 * hourMs,
+  const latest = (await readLines<Recording & { agoMs: number }>("latest")).map(({ agoMs, ...trace }) => ({
+    ...trace,
+    startedAt: end - agoMs,
   }));
+  return [...spread.map(atWork), ...latest].sort((a, b) => a.startedAt - b.startedAt);
 }
 
-/** The last hour: what a visitor sees first. */
-function newestTraces(random: Random, end: number): PlannedTrace[] {
-  const failed = draftSupportBot(random, { number: 4_071, ending: "error" });
-  const batch = draftInvoiceReader(random, { number: 97, invoices: 499, ending: "success" });
-  const running = draftSupportBot(random, { number: 4_072, ending: "running" });
-  return [
-    { ...batch, startedAt: end - 40 * 60_000 },
-    { ...failed, startedAt: end - 3 * 60_000 },
-    { ...running, startedAt: end - 20_000 },
-  ];
+export async function planFreeTraces(end: number): Promise<PlannedTrace[]> {
+  const traces = takeTurns(await readRecordings(), "support-bot", 24);
+  return traces.map((trace, n) => ({ ...trace, startedAt: end - (24 - n) * 20 * hourMs }));
 }
 
-async function readFixer(): Promise<DemoTrace[]> {
-  const files = ["swe-agent", "openhands", "mini-swe-agent"];
-  const read = (name: string) => readRecordings(new URL(`${name}.traces.ndjson`, assetsFolder));
-  return (await Promise.all(files.map(read))).flat();
-}
-
-function invoiceBatch(random: Random, n: number): DemoTrace {
-  const ending = n === 20 ? "timeout" : n % 18 === 4 ? "error" : "success";
-  return draftInvoiceReader(random, { number: 50 + n, invoices: 2 + Math.floor(random.between(0, 9)), ending });
-}
-
-/** More traces lately than a month ago. */
 function spreadOut(share: number, random: Random): number {
   return Math.min(1, Math.max(0, share ** 1.2 + random.between(-0.004, 0.004)));
 }
@@ -82,8 +71,11 @@ function atWork(trace: PlannedTrace): PlannedTrace {
   return hour < 6 ? { ...trace, startedAt: trace.startedAt - 7 * hourMs } : trace;
 }
 
-function repeat<T>(count: number, make: (n: number) => T | undefined): T[] {
-  return Array.from({ length: count }, (_, n) => make(n)).filter((it) => it !== undefined);
+function takeTurns(recordings: readonly Recording[], agentId: string, count: number): Recording[] {
+  const own = recordings.filter((each) => each.agentId === agentId);
+  return Array.from({ length: Math.ceil(count / own.length) }, () => own)
+    .flat()
+    .slice(0, count);
 }
 
 function shuffle<T>(list: readonly T[], random: Random): T[] {
@@ -93,29 +85,15 @@ function shuffle<T>(list: readonly T[], random: Random): T[] {
     .map(({ it }) => it);
 }
 
-interface Recording {
-  trace: { agent_id: string; name: string; started_at: string; metadata: Record<string, unknown> | null };
-  spans: (Omit<DemoSpan, "startMs" | "endMs"> & { started_at: string; ended_at: string | null })[];
-  final: { status: DemoTrace["status"]; ended_at: string };
+async function readRecordings(): Promise<Recording[]> {
+  const names = ["tau-bench", "swe-agent", "openhands", "mini-swe-agent", "made-up"];
+  return (await Promise.all(names.map((name) => readLines<Recording>(name)))).flat();
 }
 
-async function readRecordings(file: URL): Promise<DemoTrace[]> {
-  const lines = (await readFile(file, "utf8")).trimEnd().split("\n");
-  return lines.map((line) => {
-    const { trace, spans, final } = JSON.parse(line) as Recording;
-    const start = Date.parse(trace.started_at);
-    const offset = (time: string) => Date.parse(time) - start;
-    return {
-      agentId: trace.agent_id,
-      name: trace.name,
-      status: final.status,
-      metadata: trace.metadata,
-      endMs: offset(final.ended_at),
-      spans: spans.map(({ started_at, ended_at, ...span }) => ({
-        ...span,
-        startMs: offset(started_at),
-        endMs: ended_at === null ? null : offset(ended_at),
-      })),
-    };
-  });
+async function readLines<Line>(name: string): Promise<Line[]> {
+  const text = await readFile(new URL(`../../assets/demo/${name}.traces.ndjson`, import.meta.url), "utf8");
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Line);
 }
