@@ -1,8 +1,9 @@
-import { createDayColumns, defaultRange, ranges, readAi, resolveRange } from "@waymark/web-stats/statistics";
+import { defaultRange, ranges, readAi, resolveRange } from "@waymark/web-stats/statistics";
 import { resolveSite } from "../arguments/resolve-owner.js";
 import { wholeNumber } from "../arguments/values.js";
 import type { Program } from "../context/command-builder.js";
 import { onDatabase } from "../context/command-context.js";
+import { openColumns } from "../context/site-columns.js";
 import { listing } from "../output/terminal-text.js";
 
 const help = `
@@ -11,9 +12,6 @@ crawled: requests for training and search; answered: for the answer to a person;
 
 Example:
   $ waymark ai --site example.com --range 30d`;
-
-/** Of days kept in memory: the days of one answer follow each other. */
-const maxBytes = 16_777_216;
 
 const engines = listing(
   ["name", "crawled", "answered", "referred", "conversions", "revenue"],
@@ -34,10 +32,9 @@ export function addAiCommand(program: Program): void {
     .run((context, { site, range, limit }) =>
       onDatabase(context, async ({ pool }) => {
         const { id: siteId } = await resolveSite(pool, site);
-        const columns = createDayColumns({ pool, maxBytes }).open(siteId);
         const { asked, ...days } = resolveRange({ range }, context.now());
         const query = { siteId, days, limit, interval: "day", withPrevious: true } as const;
-        const value = { ...asked, ...(await readAi({ pool, columns }, query)) };
+        const value = { ...asked, ...(await readAi({ pool, columns: openColumns(pool, siteId) }, query)) };
         const paid = value.engines.map(({ revenue, ...engine }) => ({
           ...engine,
           revenue: revenue.map(({ amount, currency }) => `${amount} ${currency}`).join(", "),

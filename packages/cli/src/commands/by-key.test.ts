@@ -46,7 +46,11 @@ beforeAll(async () => {
 describe("lists by key", () => {
   it.each([
     ["failures", { agent_id: "billing-agent", span_name: "pay", count: 1 }, /^COUNT .*\n1 +billing-agent +pay/],
-    ["agents", { id: "billing-agent", traces: { error: 1 }, failure_rate: 1 }, /^ID .*\nbilling-agent +0 +0 +1 +0 +1 /],
+    [
+      "agents",
+      { id: "billing-agent", traces: { error: 1 }, failure_rate: 1 },
+      /^ID .*\nbilling-agent +0 +0 +1 +0 +100\.0% /,
+    ],
     ["sessions", { id: "chat-7", user_id: "ann" }, /^ID .*\nchat-7 +ann +1 +1 +1000/],
     ["users", { id: "ann", sessions: 1 }, /^ID .*\nann +1 +1 +1 +1000/],
   ] as const)("%s are the API's answer, and the same from the database", async (name, row, drawn) => {

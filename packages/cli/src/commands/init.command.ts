@@ -105,23 +105,13 @@ async function stepsOf(application: Application): Promise<Step[]> {
     };
     steps.push({ title: "Waymark", where: "once, where your program starts", lines: lines[runtime], places: [] });
   }
-  for (const { name, way, imports, line, where = "", place } of libraries) {
+  for (const { name, imports, line, where = "", place } of libraries) {
     const places = await findPlaces(application, place);
     if (line === undefined) {
       steps.push({ title: name, where: "needs no line: the variables are enough", lines: [], places });
       continue;
     }
-    const names =
-      runtime === "node" && way === "sdk"
-        ? (/\b(wrap(?:OpenAI|Anthropic)|waymark\w+|observe)\b/.exec(line)?.[1] ?? "")
-        : "";
-    const from =
-      names === ""
-        ? imports
-          ? [`import ${imports}`]
-          : []
-        : [`import { ${names} } from "${imports ?? "@waymark/client"}";`];
-    steps.push({ title: name, where, lines: [...from, line], places });
+    steps.push({ title: name, where, lines: [...(imports === undefined ? [] : [imports]), line], places });
   }
   return steps;
 }

@@ -204,7 +204,7 @@ describe("waymark init", () => {
     expect(python).toContain("\npip install ./packages/client-python\n");
     for (const { way, line, imports } of [...libraries.node, anyLibrary.node]) {
       if (line?.startsWith("observe")) expect(typescript).toContain("`observe(fn, {name,");
-      else if (way === "sdk") expect(typescript).toMatch(rowOf(imports ?? "", line ?? ""));
+      else if (way === "sdk") expect(typescript).toMatch(rowOf(/"(.+)"/.exec(imports ?? "")?.[1] ?? "", line ?? ""));
       else if (line !== undefined) expect(senders).toContain(`\n${line}\n`);
     }
     for (const { way, line } of [...libraries.python, anyLibrary.python])

@@ -16,7 +16,7 @@ import type pg from "pg";
 import { addParameters, labelNames, type ParameterName, pageNames, queryOf } from "../arguments/parameters.js";
 import type { Program } from "../context/command-builder.js";
 import { addServiceOptions, readFrom } from "../context/service.js";
-import { formatTable } from "../output/terminal-text.js";
+import { formatPercent, formatTable } from "../output/terminal-text.js";
 
 type Query = Readonly<Record<string, string>>;
 
@@ -118,7 +118,9 @@ type Page = Readonly<Record<string, unknown>> & { next_cursor: string | null };
 function draw(page: Page, name: string, columns: readonly string[]): string {
   const rows = (page[name] as Readonly<Record<string, unknown>>[]).map((row) => {
     const parts = Object.values(row).filter((value) => typeof value === "object" && value !== null);
-    return Object.assign({}, row, ...parts) as Record<string, unknown>;
+    const rate = row["failure_rate"];
+    const share = typeof rate === "number" && { failure_rate: formatPercent(rate) };
+    return Object.assign({}, row, ...parts, share) as Record<string, unknown>;
   });
   const more = page.next_cursor === null ? [] : [`More: --cursor ${page.next_cursor}`];
   return [rows.length > 0 ? formatTable(columns, rows) : "There are none.", ...more].join("\n");

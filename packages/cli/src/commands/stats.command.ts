@@ -2,7 +2,6 @@ import { findSite } from "@waymark/accounts";
 import { furtherNames, listNames } from "@waymark/web-stats/lists";
 import {
   askedNames,
-  createDayColumns,
   defaultRange,
   engagementNeeds,
   type Filter,
@@ -21,6 +20,7 @@ import { names, wholeNumber } from "../arguments/values.js";
 import type { Program } from "../context/command-builder.js";
 import { CommandError, UsageError } from "../context/command-error.js";
 import { addServiceOptions, readFrom } from "../context/service.js";
+import { openColumns } from "../context/site-columns.js";
 import { drawStatistics } from "../output/stats-view.js";
 import { printable, styleOf } from "../output/terminal-text.js";
 
@@ -44,9 +44,6 @@ Examples:
   $ waymark stats --site example.com --filters 'country:is:DE|FR;page:contains:/docs'
   $ waymark stats --site example.com --metrics visits,bounceRate
   $ waymark stats --site example.com --lists browsers,entryPages --limit 5 --json`;
-
-/** Of days kept in memory: the days of one answer follow each other. */
-const maxBytes = 16_777_216;
 
 /** An option that nobody has to give, for several of something. */
 function several<T>(parse: (text: string) => T[]) {
@@ -93,8 +90,8 @@ export function addStatsCommand(program: Program): void {
           },
           async owner({ pool, siteId = "", now }) {
             site = await findSite(pool, { siteId });
-            const columns = createDayColumns({ pool, maxBytes }).open(siteId);
-            const filtering = filters.parsed.length > 0 ? { filters: filters.parsed, columns } : undefined;
+            const filtering =
+              filters.parsed.length > 0 ? { filters: filters.parsed, columns: openColumns(pool, siteId) } : undefined;
             const query = { siteId, range: resolveRange({ range }, now), lists: further, limit, metrics, filtering };
             return readStatistics(pool, { ...query, interval: "day", withPrevious: true });
           },

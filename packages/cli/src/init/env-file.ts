@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { appendFile, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { parseEnv, promisify } from "node:util";
 import { CommandError } from "../context/command-error.js";
 
 const run = promisify(execFile);
@@ -20,13 +20,8 @@ export async function readEnvFile(folder: string): Promise<EnvFile> {
     if (error.code === "ENOENT") return "";
     throw error;
   });
-  const lines = text.matchAll(/^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*(.*)$/gm);
-  const values = new Map([...lines].map(([, name = "", value = ""]) => [name, unquoted(value.trim())]));
+  const values = new Map(Object.entries(parseEnv(text)).map(([name, value = ""]) => [name, value]));
   return { path, values, isOpen: text !== "" && !text.endsWith("\n") };
-}
-
-function unquoted(value: string): string {
-  return /^(["'`])(.*)\1/.exec(value)?.[2] ?? value.replace(/\s+#.*$/, "");
 }
 
 /**

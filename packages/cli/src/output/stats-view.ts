@@ -1,7 +1,7 @@
 import { listNames, lists, otherValue } from "@waymark/web-stats/lists";
 import { type AskedMetric, askedNames, type ListAnswer, type Statistics } from "@waymark/web-stats/statistics";
 import stringWidth from "string-width";
-import { cutTo, fit, formatCount, printable, type TerminalStyle } from "./terminal-text.js";
+import { cutTo, fit, formatCount, formatPercent, printable, type TerminalStyle } from "./terminal-text.js";
 
 /** A line of a table: the bar shows the visitors. */
 interface Line {
@@ -70,7 +70,7 @@ function drawTotals(statistics: Statistics): string[] {
 
 const metricTexts: Readonly<Record<AskedMetric, { label: string; show(value: number): string }>> = {
   visits: { label: "Visits", show: formatCount },
-  bounceRate: { label: "Bounce rate", show: (rate) => `${(rate * 100).toFixed(1)}%` },
+  bounceRate: { label: "Bounce rate", show: formatPercent },
   visitDuration: { label: "Visit duration", show: minutes },
   viewsPerVisit: { label: "Views per visit", show: (views) => views.toFixed(2) },
   events: { label: "Custom events", show: formatCount },

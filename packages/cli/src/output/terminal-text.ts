@@ -72,6 +72,11 @@ export function formatCount(value: number): string {
   return value.toLocaleString("en-US");
 }
 
+/** A share of one, such as `12.5%`. */
+export function formatPercent(share: number): string {
+  return `${(share * 100).toFixed(1)}%`;
+}
+
 /** A count with its noun, such as `1 key` or `2 keys`. */
 export function inWords(value: number, noun: string): string {
   return `${formatCount(value)} ${noun}${value === 1 ? "" : "s"}`;
