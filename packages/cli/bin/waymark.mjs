@@ -1,8 +1,7 @@
 #!/usr/bin/env node
 // The command line. In a clone it first builds itself, quietly, when it is not built or a source is newer than its build.
-import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const path = (fromRoot) => fileURLToPath(new URL(`../../../${fromRoot}`, import.meta.url));
@@ -14,7 +13,7 @@ const lock = path("packages/cli/node_modules/.waymark-build.lock");
 
 // Images and installed releases have no turbo.
 const isClone = existsSync(turbo) && existsSync(path("packages/cli/src"));
-if (isClone && (existsSync(lock) || isOutdated())) buildLocked();
+if (isClone && (existsSync(lock) || isOutdated())) await buildLocked();
 await import("../dist/main.js");
 
 /** Compares times only: turbo itself takes half a second. */
@@ -44,11 +43,11 @@ function listSources() {
 }
 
 /** One call builds; calls beside it wait until the build is whole. */
-function buildLocked() {
+async function buildLocked() {
   while (!takeLock()) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);
   process.once("exit", releaseLock);
   // Another call may have built meanwhile.
-  if (isOutdated()) build();
+  if (isOutdated()) await build();
   process.off("exit", releaseLock);
   releaseLock();
 }
@@ -79,33 +78,12 @@ function releaseLock() {
   rmSync(lock, { force: true });
 }
 
-function build() {
+async function build() {
   if (!existsSync(main)) console.error("Building the command line, once ...");
   const startedAt = new Date();
-  const [command, ...args] = hasPnpm() ? [turbo] : ["npx", "--yes", readPackageManager(), "exec", "turbo"];
-  const result = spawnSync(
-    command,
-    [...args, "run", "build", "--filter=@waymark/cli...", "--output-logs=errors-only", "--log-prefix=none"],
-    // Standard output belongs to the command.
-    {
-      cwd: path(""),
-      stdio: ["ignore", "pipe", "pipe"],
-      encoding: "utf8",
-      env: { ...process.env, TURBO_TELEMETRY_DISABLED: "1" },
-    },
-  );
+  const { runTurbo } = await import("../../local/bin/turbo.mjs");
+  const failure = "The command line could not be built. Run 'npx --yes pnpm@10.34.9 build' to see why.";
+  runTurbo("build", { filters: ["--filter=@waymark/cli..."], failure });
   // turbo writes nothing if the change left the output alone. A source changed during the build stays newer.
-  if (result.status === 0) return utimesSync(main, startedAt, startedAt);
-  console.error(`${result.error ?? ""}${result.stdout ?? ""}${result.stderr ?? ""}`);
-  console.error("The command line could not be built. Run 'npx --yes pnpm@10.34.9 build' to see why.");
-  process.exit(1);
-}
-
-/** turbo refuses to run where it finds no pnpm. */
-function hasPnpm() {
-  return (process.env.PATH ?? "").split(delimiter).some((folder) => existsSync(join(folder, "pnpm")));
-}
-
-function readPackageManager() {
-  return JSON.parse(readFileSync(path("package.json"), "utf8")).packageManager;
+  utimesSync(main, startedAt, startedAt);
 }

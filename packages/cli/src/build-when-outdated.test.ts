@@ -6,7 +6,6 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 
-const bin = fileURLToPath(new URL("../bin/waymark.mjs", import.meta.url));
 const run = promisify(execFile);
 
 /** Notes each build, leaves half of it visible for a while, and builds the text of the package `lists`. */
@@ -59,8 +58,8 @@ describe("the command in a clone", () => {
     await write("bin/pnpm", "");
     await write("node_modules/.bin/turbo", turbo);
     await chmod(file("node_modules/.bin/turbo"), 0o755);
-    await mkdir(file("packages/cli/bin"));
-    await cp(bin, file("packages/cli/bin/waymark.mjs"));
+    for (const path of ["packages/cli/bin/waymark.mjs", "packages/local/bin/turbo.mjs"])
+      await cp(fileURLToPath(new URL(`../../../${path}`, import.meta.url)), file(path));
     for (const path of sources) await age(path, 20);
     await age("packages/cli/dist/main.js", 10);
   });
