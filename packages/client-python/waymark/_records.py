@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, TypeVar
 
 from ._facts import attributes_of, kind_of, status_of_span, status_of_trace, warn_once
 from ._labels import propagated_body
@@ -64,13 +64,35 @@ def is_failure(error: BaseException | None) -> bool:
     return error is not None and not isinstance(error, GeneratorExit)
 
 
+Own = TypeVar("Own", bound="Context")
+
+
 class Context:
-    """`with` and `async with` for traces and spans."""
+    """What traces and spans have in common: `with` and `async with`, and spans below them."""
 
     __slots__ = ("_tokens",)
 
     def __init__(self) -> None:
         self._tokens: list[Token] = []
+
+    def span(
+        self,
+        name: str,
+        *,
+        input: object = None,
+        kind: str | None = None,
+        attributes: Mapping[str, object] | None = None,
+        model: str | None = None,
+        provider: str | None = None,
+        usage: Mapping[str, float] | None = None,
+    ) -> Span:
+        """Opens a span below this span, also from another thread, or below the current span of this trace."""
+        trace, parent, _ = self._own_scope()
+        scope = current.get()
+        if parent is None and scope and scope.trace is trace:
+            parent = scope.span
+        facts = attributes_of(attributes, model, provider, usage, "gen_ai.request.model")
+        return trace._open(name, parent, input, facts, kind)
 
     def _own_scope(self) -> Scope:
         raise NotImplementedError
@@ -78,8 +100,12 @@ class Context:
     def _close(self, error: BaseException | None) -> None:
         raise NotImplementedError
 
-    def _enter(self) -> None:
+    def __enter__(self: Own) -> Own:
         self._tokens.append(current.set(self._own_scope()))
+        return self
+
+    async def __aenter__(self: Own) -> Own:
+        return self.__enter__()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
@@ -133,21 +159,6 @@ class Span(Context):
         """The service's id; None until the span is stored, or if it is lost."""
         return self._id
 
-    def span(
-        self,
-        name: str,
-        *,
-        input: object = None,
-        kind: str | None = None,
-        attributes: Mapping[str, object] | None = None,
-        model: str | None = None,
-        provider: str | None = None,
-        usage: Mapping[str, float] | None = None,
-    ) -> Span:
-        """Opens a span below this one, also from another thread."""
-        facts = attributes_of(attributes, model, provider, usage, "gen_ai.request.model")
-        return self._trace._open(name, self, input, facts, kind)
-
     def set(
         self,
         *,
@@ -192,13 +203,6 @@ class Span(Context):
     def _add_attributes(self, attributes: Mapping[str, object]) -> None:
         for key, value in attributes.items():
             self._add_attribute(text_of(key, MAX_NAME), json_of(value))
-
-    def __enter__(self) -> Span:
-        self._enter()
-        return self
-
-    async def __aenter__(self) -> Span:
-        return self.__enter__()
 
     def _own_scope(self) -> Scope:
         return Scope(self._trace, self, True)
@@ -263,22 +267,6 @@ class Trace(Context):
         """The service's id; None until the trace is stored, or if it is lost."""
         return self._id
 
-    def span(
-        self,
-        name: str,
-        *,
-        input: object = None,
-        kind: str | None = None,
-        attributes: Mapping[str, object] | None = None,
-        model: str | None = None,
-        provider: str | None = None,
-        usage: Mapping[str, float] | None = None,
-    ) -> Span:
-        """Opens a span, below the current span of this trace if there is one."""
-        scope = current.get()
-        facts = attributes_of(attributes, model, provider, usage, "gen_ai.request.model")
-        return self._open(name, scope.span if scope and scope.trace is self else None, input, facts, kind)
-
     def end(self, status: str = "success") -> None:
         """Ends the trace with `success`, `error` or `timeout`. Only the first end counts."""
         if self._has_ended:
@@ -286,13 +274,6 @@ class Trace(Context):
         self._has_ended = True
         known = status_of_trace(status)
         self._queue._end_trace(self, b'{"status":"' + known.encode() + b'","ended_at":"' + self._now() + b'"}')
-
-    def __enter__(self) -> Trace:
-        self._enter()
-        return self
-
-    async def __aenter__(self) -> Trace:
-        return self.__enter__()
 
     def _own_scope(self) -> Scope:
         return Scope(self, None, True)
