@@ -2,9 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { deployedFlags } from "@waymark/local/deployed-flags";
-// Not the index: benches start the service without Jest.
-import { built } from "@waymark/testing/built";
-import { databaseVariables } from "@waymark/testing/test-server";
+import { built, databaseVariables } from "@waymark/testing";
 
 /** The deployed service, as its own process. */
 export interface ServiceProcess {
@@ -24,29 +22,22 @@ export interface ServiceOptions {
   env?: Readonly<Record<string, string>>;
   /** Flags of Node, such as `--cpu-prof`. */
   nodeFlags?: readonly string[];
-  /** The compiled main file. */
-  entry?: string;
-  args?: readonly string[];
 }
 
 /** Starts the compiled service on free ports and waits until it listens. */
 export async function startService(options: ServiceOptions): Promise<ServiceProcess> {
-  const entry = options.entry ?? fileURLToPath(built(new URL("../dist/main.js", import.meta.url)));
-  const child = spawn(
-    process.execPath,
-    [...deployedFlags("trace-api"), ...(options.nodeFlags ?? []), entry, ...(options.args ?? [])],
-    {
-      env: {
-        ...databaseVariables("trace-api", options.databaseUrl),
-        ...(options.redisUrl && { REDIS_URL: options.redisUrl }),
-        TRACE_API_PORT: "0",
-        TRACE_API_METRICS_PORT: "0",
-        OTLP_GRPC_PORT: "0",
-        ...options.env,
-      },
-      stdio: ["ignore", "pipe", "inherit"],
+  const entry = fileURLToPath(built(new URL("../dist/main.js", import.meta.url)));
+  const child = spawn(process.execPath, [...deployedFlags("trace-api"), ...(options.nodeFlags ?? []), entry], {
+    env: {
+      ...databaseVariables("trace-api", options.databaseUrl),
+      ...(options.redisUrl && { REDIS_URL: options.redisUrl }),
+      TRACE_API_PORT: "0",
+      TRACE_API_METRICS_PORT: "0",
+      OTLP_GRPC_PORT: "0",
+      ...options.env,
     },
-  );
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const ended = new Promise<number | NodeJS.Signals>((resolve) => {
     child.once("exit", (code, signal) => resolve(signal ?? code ?? -1));
   });

@@ -26,11 +26,36 @@ export function findPackedLiterals(files: readonly SourceFile[]): string[] {
     .flatMap(({ path, text }) => [...text.matchAll(/\.\.\.\{ [^\n]*/g)].map(([literal]) => `${path}: ${literal}`));
 }
 
-/** Files with an error answer of their own: `packages/errors` writes the one shape. Baselines of benchmarks may. */
+const maxFunctionLines = 70;
+const functionPattern = /(?:=>|\)(?:: .+)?) \{$/;
+const otherBlockPattern = /^\s*(?:\}\s*)?(?:if|for|while|switch|else|catch)\b/;
+/** On the line itself, or two before it where the call takes several lines. */
+const suitePatterns = [/^\s*describe/, /^\s*describe\w*\($/] as const;
+
+/**
+ * Functions of more than 70 lines in tests and fixtures, as `file:line: lines`, by the indentation of formatted code. Suites only
+ * group tests. Biome measures all other sources.
+ */
+export function findLongFunctions(files: readonly SourceFile[]): string[] {
+  return files
+    .filter(({ path }) => /\.(test|fixture)\.tsx?$/.test(path))
+    .flatMap(({ path, text }) => {
+      const lines = text.split("\n");
+      return lines.flatMap((line, first) => {
+        const isSuite = suitePatterns[0].test(line) || suitePatterns[1].test(lines[first - 2] ?? "");
+        if (!functionPattern.test(line) || otherBlockPattern.test(line) || isSuite) return [];
+        const end = `${/^\s*/.exec(line)?.[0]}}`;
+        const length = lines.slice(first).findIndex((each, n) => n > 0 && each.startsWith(end)) + 1;
+        return length > maxFunctionLines ? [`${path}:${first + 1}: ${length} lines`] : [];
+      });
+    });
+}
+
+/** Files with an error answer of their own: `packages/errors` writes the one shape. */
 export function findSecondErrorShapes(files: readonly SourceFile[]): string[] {
   return files
     .filter(({ path }) => /^(apps|packages)\/.*\.ts$/.test(path) && !path.endsWith(".test.ts"))
-    .filter(({ path }) => !/^packages\/(errors|service|testing)\/|\/bench\//.test(path))
+    .filter(({ path }) => !/^packages\/(errors|service|testing)\//.test(path))
     .filter(({ text }) => /\.json\(\s*\{\s*"?(error|message|errors)"?\s*:/.test(text))
     .map(({ path }) => path);
 }
@@ -67,7 +92,6 @@ function namedPaths(file: string, text: string): string[] {
   return [...spans, ...links].filter((named) => !/[*<>{}…$]|\/(dist|node_modules|generated)(\/|$)/.test(named));
 }
 
-/** Classes of the parts that every page is made of. */
 const sharedPattern = /\/web\/(styles|ui|shell)\//;
 
 /**

@@ -6,7 +6,6 @@ import { afterAll, beforeAll } from "@jest/globals";
 import { built } from "./built.js";
 import { databaseVariables } from "./test-server.js";
 
-/** Lines of an app's log that a test keeps. */
 const maxFailures = 20;
 
 /** An app of this repository in a process of its own, as deployed. */
@@ -26,7 +25,6 @@ type StartApp = (
   env?: Readonly<Record<string, string>>,
 ) => Promise<RunningApp>;
 
-/** Lets a test file start built apps; they stop after its tests. */
 export function useProcesses(): StartApp {
   const children: ChildProcess[] = [];
   const end = async (child: ChildProcess, signal: NodeJS.Signals) => {

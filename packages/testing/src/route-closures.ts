@@ -13,7 +13,6 @@ export interface RouteClosure {
   reached: number;
 }
 
-/** The start of a route's declaration. */
 const routePattern = /\bpath: ["`]|\b(?:viewer|owner)Route\(/g;
 
 /**
