@@ -4,13 +4,17 @@ import { setTimeout as wait } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { otlpOf } from "../fuzz/plan-costly.js";
 
-/** The attacked service and what the attacker owns. */
-export interface Target {
-  port: number;
+/** What proves an account to the services. */
+export interface Owner {
   traceKey: string;
   /** Many, since each has 60 requests a minute. */
   statisticsKeys: readonly string[];
   cookie: string;
+}
+
+/** The attacked service and what the attacker owns. */
+export interface Target extends Owner {
+  port: number;
   /** Traces to change; the first one takes spans. */
   traces: readonly string[];
   /** A trace of 20 MiB to read. */
@@ -48,8 +52,20 @@ interface Repeated {
   body?: Buffer;
 }
 
-const ofTraces = ({ traceKey }: Target) => ({
-  Authorization: `Bearer ${traceKey}`,
+const bearer = (key: string | undefined): Record<string, string> => ({ Authorization: `Bearer ${key}` });
+
+/** The paths of the services, and what proves an account to them. */
+export const services = {
+  "trace-api": { base: "/api/v1", proofOf: ({ traceKey }: Owner) => bearer(traceKey) },
+  "analytics-api": {
+    base: "/api/v1",
+    proofOf: ({ statisticsKeys }: Owner, turn: number) => bearer(statisticsKeys[turn % statisticsKeys.length]),
+  },
+  dashboard: { base: "/dashboard/api", proofOf: ({ cookie }: Owner) => ({ Cookie: cookie }) },
+};
+
+const ofTraces = (target: Target) => ({
+  ...services["trace-api"].proofOf(target),
   "Content-Type": "application/json",
 });
 
@@ -104,20 +120,9 @@ const queries: Readonly<Record<string, (target: Target, turn: number) => { site:
   }),
 };
 
-/** The services that answer queries: their paths, and what proves an account to them. */
-const readers = {
-  dashboard: { base: "/dashboard/api", proofOf: ({ cookie }: Target) => ({ Cookie: cookie }) },
-  "analytics-api": {
-    base: "/api/v1",
-    proofOf: ({ statisticsKeys }: Target, turn: number) => ({
-      Authorization: `Bearer ${statisticsKeys[turn % statisticsKeys.length]}`,
-    }),
-  },
-};
-
 const readAttacks = Object.entries(queries).flatMap(([name, ask]) =>
   (["dashboard", "analytics-api"] as const).map((service): Attack => {
-    const { base, proofOf } = readers[service];
+    const { base, proofOf } = services[service];
     return {
       name,
       service,

@@ -7,9 +7,10 @@ import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { memoryOf } from "@waymark/local/process-usage";
 import { readOptions } from "@waymark/local/program-options";
+import { openStage, type Stage } from "../system/stage.js";
 import { undoing } from "../system/undo.js";
+import { makeAccounts } from "./accounts.js";
 import { type Attack, attackConnections, attacks } from "./attacks.js";
-import { openStage, type Stage } from "./stage.js";
 import { drive, perSecond, smallRequests } from "./victim.js";
 
 const purpose = `Measures an account's small requests to the trace API, the analytics API and the dashboard alone and beside another account
@@ -45,11 +46,12 @@ const rows = services.flatMap((service) => [
 const builds = { ...(before && { before: resolve(before) }), now: undefined };
 await undoing(async (undo) => {
   const withPageViews = services.some((service) => service !== "trace-api");
-  const stage = await openStage({ withPageViews, say }, undo);
+  const stage = await openStage(undo);
+  const accounts = await makeAccounts(stage, { withPageViews, say });
   const outcomes: Outcome[] = [];
   for (const row of rows) {
     for (const [build, folder] of Object.entries(builds)) {
-      outcomes.push(await measureBeside(stage, row, build, folder));
+      outcomes.push(await measureBeside({ ...stage, ...accounts }, row, build, folder));
       say(`${row.service}, ${row.name}, ${build}: done`);
     }
   }
@@ -60,12 +62,12 @@ await undoing(async (undo) => {
 
 /** Starts the service anew for each attack, so that its memory is the attack's. */
 async function measureBeside(
-  { start, target, victim }: Stage,
+  { start, target, victim }: Stage & Awaited<ReturnType<typeof makeAccounts>>,
   { service, name, index }: Row,
   build: string,
   folder: string | undefined,
 ) {
-  const { port, app } = await start(service, folder);
+  const { port, app } = await start(service, { build: folder });
   let end: string | undefined;
   void app.ended.then((how) => {
     end = how.split("\n")[0];

@@ -1,13 +1,10 @@
 import { Agent } from "node:http";
 import { percentile } from "@waymark/local/figures";
-import { type Sent, send } from "../fuzz/send.js";
-import type { Attack } from "./attacks.js";
+import { send } from "../fuzz/send.js";
+import { type Attack, type Owner, services } from "./attacks.js";
 
 /** What the measured account owns. */
-export interface Victim {
-  traceKey: string;
-  statisticsKeys: readonly string[];
-  cookie: string;
+export interface Victim extends Owner {
   siteId: string;
   traces: readonly string[];
   /** A trace of 50 spans. */
@@ -19,61 +16,51 @@ export const perSecond = 20;
 /** A later answer counts as none. */
 const patienceMs = 30_000;
 
-type Make = (victim: Victim, n: number) => Omit<Sent, "url"> & { path: string };
-
-const json = "application/json";
-const startedAt = "2026-11-21T09:00:01.250Z";
-
-function traceRequest(method: string, path: (victim: Victim, n: number) => string, body?: object): Make {
-  return (victim, n) => ({
-    method,
-    path: `/api/v1/traces${path(victim, n)}`,
-    headers: { Authorization: `Bearer ${victim.traceKey}`, ...(body && { "Content-Type": json }) },
-    body: body && JSON.stringify(body),
-  });
+interface SmallRequest {
+  method?: "POST" | "PATCH";
+  path(victim: Victim, n: number): string;
+  body?: object;
 }
 
-const ownTrace = ({ traces }: Victim, n: number) => `/${traces[n % traces.length]}`;
-const get = (path: string, headers: Record<string, string>) => ({ method: "GET", path, headers, body: undefined });
-const statisticsRequest =
-  (path: (victim: Victim) => string): Make =>
-  (victim, n) =>
-    get(`/api/v1/sites${path(victim)}`, {
-      Authorization: `Bearer ${victim.statisticsKeys[n % victim.statisticsKeys.length]}`,
-    });
-const pageRequest =
-  (path: (victim: Victim) => string): Make =>
-  (victim) =>
-    get(`/dashboard/api${path(victim)}`, { Cookie: victim.cookie });
+const startedAt = "2026-11-21T09:00:01.250Z";
+const ownTrace = ({ traces }: Victim, n: number) => `/traces/${traces[n % traces.length]}`;
 
 /** The small requests of an account by service. */
-export const smallRequests: Readonly<Record<Attack["service"], Readonly<Record<string, Make>>>> = {
+export const smallRequests: Readonly<Record<Attack["service"], Readonly<Record<string, SmallRequest>>>> = {
   "trace-api": {
-    create: traceRequest("POST", () => "", {
-      agent_id: "support-agent",
-      name: "Answer ticket 1042",
-      status: "running",
-      started_at: startedAt,
-      metadata: { model: "gpt-4o", tags: ["support", "billing"] },
-    }),
-    span: traceRequest("POST", (victim, n) => `${ownTrace(victim, n)}/spans`, {
-      name: "call the model",
-      status: "ok",
-      started_at: startedAt,
-      input: { messages: [{ role: "user", content: "Where is my refund?" }] },
-      output: "On Monday.",
-    }),
-    finalize: traceRequest("PATCH", ownTrace, { status: "success" }),
-    read: traceRequest("GET", ({ readTrace }) => `/${readTrace}`),
+    create: {
+      method: "POST",
+      path: () => "/traces",
+      body: {
+        agent_id: "support-agent",
+        name: "Answer ticket 1042",
+        status: "running",
+        started_at: startedAt,
+        metadata: { model: "gpt-4o", tags: ["support", "billing"] },
+      },
+    },
+    span: {
+      method: "POST",
+      path: (victim, n) => `${ownTrace(victim, n)}/spans`,
+      body: {
+        name: "call the model",
+        status: "ok",
+        started_at: startedAt,
+        input: { messages: [{ role: "user", content: "Where is my refund?" }] },
+        output: "On Monday.",
+      },
+    },
+    finalize: { method: "PATCH", path: ownTrace, body: { status: "success" } },
+    read: { path: ({ readTrace }) => `/traces/${readTrace}` },
   },
   "analytics-api": {
-    sites: statisticsRequest(() => ""),
-    stats: statisticsRequest(({ siteId }) => `/${siteId}/stats`),
+    sites: { path: () => "/sites" },
+    stats: { path: ({ siteId }) => `/sites/${siteId}/stats` },
   },
   dashboard: {
-    me: pageRequest(() => "/me"),
-    traces: pageRequest(() => "/traces"),
-    stats: pageRequest(({ siteId }) => `/sites/${siteId}/stats`),
+    me: { path: () => "/me" },
+    traces: { path: () => "/traces" },
+    stats: { path: ({ siteId }) => `/sites/${siteId}/stats` },
   },
 };
 
@@ -86,17 +73,21 @@ export async function drive(
   const agent = new Agent({ keepAlive: true, maxSockets: 256 });
   const durations: number[] = [];
   const failed: Record<string, number> = {};
+  const { base, proofOf } = services[service];
   const kinds = Object.entries(smallRequests[service]);
-  const open = kinds.flatMap(([kind, make], index) =>
+  const open = kinds.flatMap(([kind, { method = "GET", path, body }], index) =>
     Array.from({ length: seconds * perSecond }, async (_, n) => {
       const dueMs = ((n + index / kinds.length) * 1_000) / perSecond;
       await new Promise((resolve) => setTimeout(resolve, dueMs));
-      const { path, ...request } = make(victim, n * kinds.length + index);
+      const turn = n * kinds.length + index;
+      const request = {
+        method,
+        url: `http://127.0.0.1:${port}${base}${path(victim, turn)}`,
+        headers: { ...proofOf(victim, turn), "Content-Type": "application/json" },
+        body: body && JSON.stringify(body),
+      };
       const startedMs = performance.now();
-      const how = await send(
-        { ...request, url: `http://127.0.0.1:${port}${path}` },
-        { agent, hangMs: patienceMs },
-      ).then(
+      const how = await send(request, { agent, hangMs: patienceMs }).then(
         ({ status }) => status,
         (error: NodeJS.ErrnoException) => error.code ?? error.message,
       );

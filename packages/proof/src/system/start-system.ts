@@ -262,6 +262,8 @@ async function startApps({ folder, env, databaseUrl, passwords, say }: AppsOptio
 interface LaunchOptions {
   /** The folder of a built clone; without it this one's. */
   build?: string | undefined;
+  /** Another program in the app's place. */
+  entry?: string;
   /** Holds its log and data. */
   folder: string;
   ports: Ports;
@@ -277,7 +279,7 @@ export function launch(name: ProcessName, options: LaunchOptions): AppProcess {
   const prefix = app.toUpperCase().replace("-", "_");
   return startApp({
     name,
-    entry: join(build, "apps", app, "dist/main.js"),
+    entry: options.entry ?? join(build, "apps", app, "dist/main.js"),
     nodeFlags,
     env: {
       [`${prefix}_PORT`]: String(ports.port),
@@ -307,7 +309,7 @@ export async function waitUntilReady(metricsUrl: string): Promise<void> {
 }
 
 /** The id of the server's first process. */
-export async function postmasterOf({ postgres }: Pick<System, "postgres">): Promise<number> {
+export async function postmasterOf({ postgres }: { postgres: { dataFolder: string } }): Promise<number> {
   const [pid] = (await readFile(join(postgres.dataFolder, "postmaster.pid"), "utf8")).split("\n");
   return Number(pid);
 }

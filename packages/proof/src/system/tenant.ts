@@ -1,5 +1,6 @@
 import { createAccount, createSite, issueKey } from "@waymark/accounts";
 import { createSessionCookie, startSession } from "@waymark/accounts/identity";
+import { createApiKey } from "@waymark/auth";
 import { createUuidV7 } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
 import type { ServiceName, System } from "./start-system.js";
@@ -33,6 +34,15 @@ export async function createTenant(system: Store, mark: string, plan: "free" | "
   const { site } = await createSite(pool, { accountId, domain, name: `site ${mark}` });
   const own = { mark, accountId, siteId: site.id, domain, ownerId: uuid(), memberId: uuid() };
   return { ...own, known: new Map([["site", [site.id]]]), ...(await makeProofs(system, own)) };
+}
+
+/** More keys than an account may have: each has 60 requests a minute. */
+export async function makeStatisticsKeys(pool: System["pool"], accountId: string, count: number): Promise<string[]> {
+  const keys = Array.from({ length: count }, () => createApiKey("analytics"));
+  const added =
+    "INSERT INTO api_key (id, account_id, service, name, hash, hint) VALUES ($1, $2, 'analytics', 'b', $3, $4)";
+  for (const { hash, hint } of keys) await pool.query(added, [uuid(), accountId, hash, hint]);
+  return keys.map(({ key }) => key);
 }
 
 /** Gives a tenant new keys and sessions. */

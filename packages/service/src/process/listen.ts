@@ -21,7 +21,7 @@ interface ExpressApp {
  * prototype costs the message its shape, and all later property reads are slow. These messages start with the app's
  * prototypes, so Express changes nothing. On Node 20 that halves the CPU time of an idle Express app's request (420 to 171 µs
  * on a busy machine). On Node 24 and 26 nothing changes: once Node 20 is no longer supported, this function can go.
- * `pnpm bench traces --node 20,24,26` measures it. Subclasses: V8 optimises `new` of a class alone.
+ * `pnpm bench traces --node=26` measures it. Subclasses: V8 optimises `new` of a class alone.
  */
 export function createMessageClasses(handler: RequestListener, onHead: (response: ServerResponse) => void) {
   class Request extends IncomingMessage {}

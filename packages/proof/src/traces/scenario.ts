@@ -2,8 +2,8 @@ import { createAccount, issueKey } from "@waymark/accounts";
 import { createUuidV7 } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
 import type pg from "pg";
+import type { LoadRequest } from "../load/generate.js";
 import { newestRuns, spansPerRequest } from "./bulk-bodies.js";
-import type { LoadRequest } from "./load.js";
 
 /** An account, its key, and traces for spans and changes. */
 export interface BenchAccount {

@@ -1,13 +1,13 @@
 import { cpuMicrosOf, cpuMicrosOfTree, memoryOf } from "@waymark/local/process-usage";
 import type pg from "pg";
-import type { ServiceProcess } from "../src/service.fixture.js";
+import { generate, type Seen } from "../load/generate.js";
 import { spansPerRequest } from "./bulk-bodies.js";
-import { generate, type Seen } from "./load.js";
 import { type BenchAccount, isBulk, type Operation, requestsOf } from "./scenario.js";
 
 export interface Subject {
   name: string;
-  process: ServiceProcess;
+  port: number;
+  pid: number;
 }
 
 export interface Measurement extends Seen {
@@ -27,7 +27,8 @@ export interface Measurement extends Seen {
   counted: number | null;
 }
 
-export interface Stage {
+/** What the load meets. */
+export interface Target {
   pool: pg.Pool;
   postmasterPid: number;
   accounts: readonly BenchAccount[];
@@ -43,28 +44,28 @@ const emptyMonth = -1_000_000_000;
  * request has its answer and rows can be compared with 201s exactly.
  */
 export async function measure(
-  stage: Stage,
+  target: Target,
   subject: Subject,
   load: { operation: Operation; connections: number; accounts: number },
 ): Promise<Measurement> {
   const { operation, connections } = load;
-  const accounts = stage.accounts.slice(0, load.accounts);
-  const { port, pid } = subject.process;
+  const accounts = target.accounts.slice(0, load.accounts);
+  const { port, pid } = subject;
   const drive = (until: { seconds: number } | { requests: number }) =>
     generate({ port, connections, until, requestsOf: (n) => requestsOf(operation, accounts, n, connections) });
 
-  await stage.pool.query("UPDATE trace_usage SET traces = $1", [emptyMonth]);
+  await target.pool.query("UPDATE trace_usage SET traces = $1", [emptyMonth]);
   const first = await drive({ requests: connections * 4 });
   const warmUp = await drive({ requests: Math.ceil(first.requestsPerSecond * warmUpSeconds) + connections });
-  const before = await countRows(stage.pool, operation);
+  const before = await countRows(target.pool, operation);
   const nodeBefore = cpuMicrosOf(pid);
-  const postgresBefore = cpuMicrosOfTree(stage.postmasterPid);
-  const requests = Math.max(connections, Math.round(warmUp.requestsPerSecond * stage.seconds));
+  const postgresBefore = cpuMicrosOfTree(target.postmasterPid);
+  const requests = Math.max(connections, Math.round(warmUp.requestsPerSecond * target.seconds));
   const seen = await drive({ requests });
   const each = isBulk(operation) ? spansPerRequest : 1;
   const nodeMicros = (cpuMicrosOf(pid) - nodeBefore) / requests / each;
-  const postgresMicros = (cpuMicrosOfTree(stage.postmasterPid) - postgresBefore) / requests / each;
-  const after = await countRows(stage.pool, operation);
+  const postgresMicros = (cpuMicrosOfTree(target.postmasterPid) - postgresBefore) / requests / each;
+  const after = await countRows(target.pool, operation);
   return {
     ...seen,
     ...load,

@@ -1,7 +1,5 @@
 // How long the statistics API takes for a small and a large site.
-import { join } from "node:path";
 import { percentile } from "@waymark/local/figures";
-import { startApp } from "./start-app.mjs";
 import { statsRequests } from "./stats-requests.mjs";
 
 const warmups = 20;
@@ -10,30 +8,24 @@ const repeats = 300;
 const enoughMs = 60_000;
 
 /** @returns a row per request: its times for both sites, and its budget */
-export async function measureStats({ root, databaseUrl, pool, sites, say }) {
-  const app = await startApp({
-    entry: join(root, "apps/analytics-api/dist/main.js"),
-    env: { DATABASE_URL: databaseUrl, ANALYTICS_API_PORT: "0", ANALYTICS_API_METRICS_PORT: "0" },
-  });
-  try {
-    const days = await readDays(pool, sites.large);
-    const rows = [];
-    for (const { what, paths, budgetMs } of statsRequests) {
-      say(`${what} ...`);
-      const time = (site) => timeAnswers(app.port, site, paths(`from=${days.first}&to=${days.last}`, site), sites.keys);
-      const [small, large] = [await time(sites.small), await time(sites.large)];
-      rows.push({
-        what,
-        p50Ms: percentile(large, 0.5),
-        p99Ms: percentile(large, 0.99),
-        budgetMs,
-        smallP50Ms: percentile(small, 0.5),
-      });
-    }
-    return { rows };
-  } finally {
-    await app.stop();
+export async function measureStats({ pool, start }, { sites, say }) {
+  const { app, port } = await start("analytics-api");
+  const days = await readDays(pool, sites.large);
+  const rows = [];
+  for (const { what, paths, budgetMs } of statsRequests) {
+    say(`${what} ...`);
+    const time = (site) => timeAnswers(port, site, paths(`from=${days.first}&to=${days.last}`, site), sites.keys);
+    const [small, large] = [await time(sites.small), await time(sites.large)];
+    rows.push({
+      what,
+      p50Ms: percentile(large, 0.5),
+      p99Ms: percentile(large, 0.99),
+      budgetMs,
+      smallP50Ms: percentile(small, 0.5),
+    });
   }
+  await app.stop();
+  return rows;
 }
 
 async function readDays(pool, site) {

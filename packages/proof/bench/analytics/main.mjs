@@ -1,17 +1,18 @@
-#!/usr/bin/env node
 // `pnpm bench analytics`: how fast visits come in, and how fast answers go out, beside baselines of the same run.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, open, rm } from "node:fs/promises";
-import { cpus, tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { open } from "node:fs/promises";
+import { cpus } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createApiKey } from "@waymark/auth";
-import { createPool, createUuidV7, migrate } from "@waymark/database";
-import { startEmbeddedPostgres } from "@waymark/local";
+import { createAccount, createSite, listSites } from "@waymark/accounts";
+import { createPrisma } from "@waymark/database/prisma";
 import { formatTable } from "@waymark/local/figures";
 import { memoryOf } from "@waymark/local/process-usage";
 import { readOptions } from "@waymark/local/program-options";
+import { openStage } from "../../dist/system/stage.js";
+import { makeStatisticsKeys } from "../../dist/system/tenant.js";
+import { undoing } from "../../dist/system/undo.js";
 import { measureCollector } from "./measure-collector.mjs";
 import { measureStats } from "./measure-stats.mjs";
 import { makeFunnel } from "./stats-requests.mjs";
@@ -35,41 +36,25 @@ const values = readOptions(
   },
 );
 
-const root = fileURLToPath(new URL("../../../", import.meta.url));
 const smallEvents = 10_000;
 const largeEvents = values.events;
 const say = (text) => process.stderr.write(`${text}\n`);
 
 /** The three sites, made where the folder has none, and keys that are new in each run. */
 async function openSites(pool) {
-  const uuid = createUuidV7();
-  const accountId = await pool
-    .query("SELECT id FROM account WHERE email = 'bench@localhost'")
-    .then(({ rows }) => rows[0]?.id ?? uuid());
-  await pool.query(
-    "INSERT INTO account (id, email, plan) VALUES ($1, 'bench@localhost', 'pro') ON CONFLICT DO NOTHING",
-    [accountId],
-  );
+  const prisma = createPrisma(pool);
+  const email = "bench@localhost.example";
+  const known = await prisma.account.findUnique({ where: { email } });
+  const { id: accountId } = known ?? (await createAccount(prisma, { email, plan: "pro" }));
+  const there = await listSites(pool, accountId);
   const sites = {};
   for (const name of ["small", "large", "live"]) {
     const domain = `${name}.example`;
-    const { rows } = await pool.query("SELECT id FROM site WHERE domain = $1", [domain]);
-    const id = rows[0]?.id ?? uuid();
-    await pool.query(
-      "INSERT INTO site (id, account_id, domain, name) VALUES ($1, $2, $3, $3) ON CONFLICT (id) DO NOTHING",
-      [id, accountId, domain],
-    );
+    const { id } =
+      there.find((site) => site.domain === domain) ?? (await createSite(pool, { accountId, domain, name })).site;
     sites[name] = { id, domain, funnelId: await makeFunnel(pool, id) };
   }
-  // Each key has its own 60 requests a minute.
-  const keys = Array.from({ length: 200 }, () => createApiKey("analytics"));
-  for (const { hash, hint } of keys) {
-    await pool.query(
-      "INSERT INTO api_key (id, account_id, service, name, hash, hint) VALUES ($1, $2, 'analytics', 'b', $3, $4)",
-      [uuid(), accountId, hash, hint],
-    );
-  }
-  return { ...sites, keys: keys.map(({ key }) => key) };
+  return { ...sites, keys: await makeStatisticsKeys(pool, accountId, 200) };
 }
 
 async function countEvents(pool, { id }) {
@@ -81,14 +66,15 @@ async function countEvents(pool, { id }) {
 }
 
 /** @returns the measurement of the large site's import; undefined where both sites are filled */
-async function fillSites(databaseUrl, pool, { small, large }) {
+async function fillSites(stage, { small, large }) {
+  const { pool } = stage;
   if ((await countEvents(pool, large)) > 0) return undefined;
   say(`importing ${smallEvents} events ...`);
-  await measureImport(databaseUrl, small, smallEvents);
+  await measureImport(stage, small, smallEvents);
   say(`importing ${largeEvents} events ...`);
   const progress = setInterval(async () => say(`  ${await countEvents(pool, large)}`), 30_000);
   try {
-    return await measureImport(databaseUrl, large, largeEvents);
+    return await measureImport(stage, large, largeEvents);
   } finally {
     clearInterval(progress);
     await pool.query("VACUUM (ANALYZE)");
@@ -96,14 +82,25 @@ async function fillSites(databaseUrl, pool, { small, large }) {
 }
 
 /** Imports a file of made-up visits by the command line, as a user would, and watches its memory. */
-async function measureImport(databaseUrl, site, events) {
-  const file = join(await mkdtemp(join(tmpdir(), "waymark-visits-")), "visits.ndjson");
-  try {
-    await writeVisits(file, site, events);
-    return await measureFile(databaseUrl, site, events, file);
-  } finally {
-    await rm(dirname(file), { recursive: true, force: true });
-  }
+async function measureImport({ folder, connectionString }, site, events) {
+  const file = join(folder, "visits.ndjson");
+  await writeVisits(file, site, events);
+  const before = process.hrtime.bigint();
+  const program = fileURLToPath(new URL("../../../cli/bin/waymark.mjs", import.meta.url));
+  const cli = spawn(process.execPath, [program, "import", "--site", site.id, "--file", file, "--json"], {
+    env: { ...process.env, DATABASE_URL: connectionString },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let output = "";
+  cli.stdout.on("data", (chunk) => (output += chunk));
+  let peakBytes = 0;
+  const watch = setInterval(() => (peakBytes = Math.max(peakBytes, memoryOf(cli.pid).highest)), 200);
+  const [code] = await once(cli, "close");
+  clearInterval(watch);
+  const seconds = Number(process.hrtime.bigint() - before) / 1e9;
+  const { imported } = code === 0 ? JSON.parse(output) : {};
+  if (imported !== events) throw new Error(`The import ended with ${code}: ${output}`);
+  return { events, seconds, eventsPerSecond: events / seconds, peakMb: peakBytes / 1e6 };
 }
 
 async function writeVisits(file, site, events) {
@@ -117,76 +114,31 @@ async function writeVisits(file, site, events) {
   if (code !== 0) throw new Error(`The visits ended with ${code}`);
 }
 
-async function measureFile(databaseUrl, site, events, file) {
-  const before = process.hrtime.bigint();
-  const cli = spawn(
-    process.execPath,
-    [join(root, "packages/cli/bin/waymark.mjs"), "import", "--site", site.id, "--file", file, "--json"],
-    { env: { ...process.env, DATABASE_URL: databaseUrl }, stdio: ["ignore", "pipe", "inherit"] },
-  );
-  let output = "";
-  cli.stdout.on("data", (chunk) => (output += chunk));
-  let peakBytes = 0;
-  const watch = setInterval(() => (peakBytes = Math.max(peakBytes, memoryOf(cli.pid).highest)), 200);
-  const [code] = await once(cli, "close");
-  clearInterval(watch);
-  const seconds = Number(process.hrtime.bigint() - before) / 1e9;
-  const { imported } = code === 0 ? JSON.parse(output) : {};
-  if (imported !== events) throw new Error(`The import ended with ${code}: ${output}`);
-  return { events, seconds, eventsPerSecond: events / seconds, peakMb: peakBytes / 1e6 };
-}
-
-const folder = values.folder ?? (await mkdtemp(join(tmpdir(), "waymark-bench-")));
-const postgres = await startEmbeddedPostgres({ folder: values.folder ?? join(folder, "postgres") });
-let pool;
-try {
-  const databaseUrl = postgres.connectionString;
-  await migrate(databaseUrl);
-  pool = createPool({
-    connectionString: databaseUrl,
-    maxConnections: 2,
-    applicationName: "bench",
-    statementTimeoutMs: 0,
-  });
-  const sites = await openSites(pool);
-  const imports = values.only === "collector" ? undefined : await fillSites(databaseUrl, pool, sites);
-  const shared = { root, databaseUrl, pool, say };
-  const stats = values.only === "collector" ? undefined : await measureStats({ ...shared, sites });
-  const collector =
-    values.only === "stats"
-      ? undefined
-      : await measureCollector({
-          ...shared,
-          site: sites.live,
-          seconds: values.seconds,
-          rounds: values.rounds,
-        });
+await undoing(async (undo) => {
+  const { only, seconds, rounds } = values;
+  const stage = await openStage(undo, values.folder);
+  const sites = await openSites(stage.pool);
+  const imports = only === "collector" ? undefined : await fillSites(stage, sites);
   print({
-    machine: `${cpus().length} CPUs, ${cpus()[0]?.model}`,
-    node: process.version,
-    events: await countEvents(pool, sites.large),
     imports,
-    stats,
-    collector,
+    stats: only === "collector" ? undefined : await measureStats(stage, { sites, say }),
+    collector: only === "stats" ? undefined : await measureCollector(stage, { site: sites.live, seconds, rounds, say }),
+    events: await countEvents(stage.pool, sites.large),
   });
-} finally {
-  await pool?.end();
-  if (!postgres.adopted) await postgres.stop();
-  if (!values.folder) await rm(folder, { recursive: true, force: true });
-}
+});
 
-function print({ machine, node, events, imports, stats, collector }) {
+function print({ events, imports, stats, collector }) {
   const n = (value, digits = 0) =>
     value.toLocaleString("en-US", { maximumFractionDigits: digits, minimumFractionDigits: digits });
   const ms = (value) => (value === null ? "" : `${n(value, value < 100 ? 1 : 0)} ms`);
-  const parts = [`${machine}, Node ${node}\n`];
+  const parts = [`${cpus().length} CPUs, ${cpus()[0]?.model}, Node ${process.version}\n`];
   if (imports) {
     const speed = `${n(imports.eventsPerSecond)} events/s, peak ${n(imports.peakMb)} MB`;
     parts.push(`import of ${n(imports.events)} events: ${speed}\n`);
   }
   if (stats) {
     const titles = [`30 days, ${n(events)} events`, "p50", "p99", "budget p50", `p50 of ${n(smallEvents)}`];
-    const rows = stats.rows.map(({ what, ...times }) => {
+    const rows = stats.map(({ what, ...times }) => {
       return [what, ...[times.p50Ms, times.p99Ms, times.budgetMs, times.smallP50Ms].map(ms)];
     });
     parts.push(formatTable([titles, ...rows]));
