@@ -230,19 +230,11 @@ function spoil([value, other, position]: [unknown, unknown, number]): unknown {
   return { ...value, [key]: changed };
 }
 
-const toolNames = [
-  "list_traces",
-  "get_trace",
-  "search_spans",
-  "explain_failure",
-  "list_agents",
-  "list_failures",
-  "get_usage",
-  "list_sites",
-  "get_stats",
-  "get_events",
-  "get_ai",
-];
+/** The tools of each service's `/mcp`. */
+export const toolNames = {
+  "trace-api": "list_traces get_trace search_spans explain_failure list_agents list_failures get_usage".split(" "),
+  "analytics-api": ["list_sites", "get_stats", "get_events", "get_ai"],
+};
 const toolCalls = [
   { jsonrpc: "2.0", id: 1, method: "tools/list" },
   {
@@ -251,10 +243,12 @@ const toolCalls = [
     method: "initialize",
     params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "x", version: "1" } },
   },
-  ...toolNames.map((name) => ({
-    jsonrpc: "2.0",
-    id: 2,
-    method: "tools/call",
-    params: { name, arguments: { trace_id: "{{trace:0}}", site_id: "{{site:0}}", range: "7d", month: "2026-11" } },
-  })),
+  ...Object.values(toolNames)
+    .flat()
+    .map((name) => ({
+      jsonrpc: "2.0",
+      id: 2,
+      method: "tools/call",
+      params: { name, arguments: { trace_id: "{{trace:0}}", site_id: "{{site:0}}", range: "7d", month: "2026-11" } },
+    })),
 ];

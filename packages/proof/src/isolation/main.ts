@@ -3,7 +3,7 @@ import { onSystem } from "../system/start-system.js";
 import { isolationSettings, runIsolation } from "./run-isolation.js";
 
 const purpose = `Several accounts do random operations through every path of the built services, with own, foreign and missing ids. Exit
-status 1 tells that somebody saw or changed another's data, or that a path is not in routes.ts.`;
+status 1 tells that somebody saw or changed another's data.`;
 
 const {
   operations,

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import fc, { type Arbitrary } from "fast-check";
 import { nameOf, type Operation } from "../fuzz/operations.js";
-import { nounOf, planUsualRequest } from "../fuzz/plan-request.js";
+import { nounOf, planUsualRequest, toolNames } from "../fuzz/plan-request.js";
 import { type Received, type Sent, send } from "../fuzz/send.js";
 import type { System } from "../system/start-system.js";
 import { fillIds } from "../system/tenant.js";
@@ -81,11 +81,8 @@ const recipes: Readonly<Record<string, () => unknown>> = {
   "trace-api POST /v1/traces": () => otlp(),
   "trace-api POST /v1/logs": () => otlpLogs(),
   "trace-api POST /v1/metrics": () => ({ resourceMetrics: [] }),
-  "trace-api POST /mcp": () =>
-    toolCall([
-      ...["list_traces", "get_trace", "search_spans", "explain_failure", "list_agents", "list_failures", "get_usage"],
-    ]),
-  "analytics-api POST /mcp": () => toolCall(["list_sites", "get_stats", "get_events", "get_ai"]),
+  "trace-api POST /mcp": () => toolCall(toolNames["trace-api"]),
+  "analytics-api POST /mcp": () => toolCall(toolNames["analytics-api"]),
   "collector POST /api/event": () => ({
     name: oneOf(["pageview", "pageview", "{{mark:1}}"]),
     url: "https://{{domain:0}}/{{mark:0}}",

@@ -10,9 +10,9 @@ import { curlOf, type Received, send } from "../fuzz/send.js";
 import { type System, withoutRateLimits } from "../system/start-system.js";
 import { createTenant, learnIds, renewProofs } from "../system/tenant.js";
 import { type Actor, createActor, mustBeRefused, rights } from "./actor.js";
+import { excused } from "./excused.js";
 import { findLeak, findMisdirected, shapeOf } from "./find-leak.js";
 import { type Act, namesOthersThing, type Performed, perform } from "./perform.js";
-import { routes } from "./routes.js";
 import { readWitness } from "./witness.js";
 
 export const isolationSettings = { ...withoutRateLimits, OPERATORS: "owner-qqashzz@example.com" };
@@ -54,7 +54,8 @@ export async function runIsolation(system: System, options: IsolationOptions): P
     if (!failures.includes(fault)) say(`FAILED ${fault}`);
     if (!failures.includes(fault)) failures.push(fault);
   };
-  for (const fault of compareRoutes(operations)) fail(fault);
+  const names = operations.map(nameOf);
+  for (const name of Object.keys(excused)) if (!names.includes(name)) fail(`no service has ${name}`);
   const listeners = await openListeners(system, everybody);
   const done = new Set<string>();
   await Promise.all(everybody.map((actor) => fill(system, { actor, operations, done })));
@@ -92,16 +93,8 @@ export async function runIsolation(system: System, options: IsolationOptions): P
     events: listeners.countEvents(),
     messages: messages.length,
     failures,
-    untried: Object.keys(routes).filter((name) => routes[name] === "works" && !done.has(name)),
+    untried: names.filter((name) => !Object.hasOwn(excused, name) && !done.has(name)),
   };
-}
-
-/** Routes that are new, and routes that are no more. */
-function compareRoutes(operations: readonly Operation[]): string[] {
-  const names = operations.map(nameOf);
-  const unknown = names.filter((name) => !Object.hasOwn(routes, name));
-  const gone = Object.keys(routes).filter((name) => !names.includes(name));
-  return [...unknown.map((name) => `routes.ts does not know ${name}`), ...gone.map((name) => `no service has ${name}`)];
 }
 
 interface Filling {
