@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { pino } from "pino";
-import { createFileMailer } from "./mailer.js";
+import { createFileMailer } from "./file-mailer.js";
 
 function createTestLog() {
   const lines: object[] = [];

@@ -11,4 +11,4 @@ export {
   styles,
 } from "./mail-text.js";
 export type { Delivery, Mail, Mailer } from "./mailer.js";
-export { mailVariables, openMailer, readMailSettings } from "./mailer.js";
+export { mailVariables, openMailer, readMailSettings } from "./open-mailer.js";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { startResendStub } from "@waymark/testing";
-import { createResendMailer } from "./mailer.js";
+import { createResendMailer } from "./resend-mailer.js";
 
 const mail = { to: "a@example.com", subject: "s", text: "t", html: "<p>h</p>", idempotencyKey: "alert-1" };
 let stub: Awaited<ReturnType<typeof startResendStub>>;
