@@ -7,10 +7,7 @@ import type { Request, RequestHandler, Response } from "express";
 /** The limit per key and minute of the contract. */
 export const statisticsLimit = { name: "statistics", points: statisticsRequestsPerMinute, windowSeconds: 60 };
 
-/**
- * Allows each key 60 requests a minute and reports the rest on every answer (statistics contract, "Limits").
- * Runs behind `authenticate`. A request counts even when a later check refuses it.
- */
+/** 60 a minute (statistics contract, "Limits"), behind `authenticate`. One that is refused later counts, too. */
 export function rateLimit(limiter: Pick<Limiter, "spend">): RequestHandler {
   return async (_request, response, next) => {
     const { isAllowed, remaining, resetSeconds } = await limiter.spend(principalOf(response).keyId);

@@ -27,10 +27,7 @@ export function observeJobs(registry: Registry, jobs: readonly PeriodicJob[]): (
   return ({ name }) => success.setToCurrentTime({ job_name: name });
 }
 
-/**
- * Runs each job at once, and again `everyMs` after it ended, so rounds of one job never overlap. Logs a failed round; the next
- * one comes in its time.
- */
+/** At once, and `everyMs` after the end, so rounds of a job never overlap. A failed round is logged. */
 export function runPeriodically(jobs: readonly PeriodicJob[], log: Logger, onSuccess: (job: PeriodicJob) => void) {
   const timers = new Map<string, NodeJS.Timeout>();
   const rounds = new Map<string, Promise<void>>();

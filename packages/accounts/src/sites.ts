@@ -225,10 +225,7 @@ export async function deleteSite(transaction: pg.ClientBase, reference: SiteRefe
   return site;
 }
 
-/**
- * Gives a site its domain's events, by a proof or by the operator's word; the domain of nobody needs none.
- * @returns the site, and the accounts with sites of the domain that wait from now on
- */
+/** By a proof or by the operator's word. @returns the site, and the accounts whose sites of the domain wait now */
 export async function claimSite(
   transaction: pg.ClientBase,
   reference: SiteReference,
@@ -294,10 +291,7 @@ function isDomain(host: string, text: string): boolean {
   return host.includes(".") || host === "localhost";
 }
 
-/**
- * Shares a site's statistics by a key of its account. The key ends with the site, at `expiresAt` where it has one, or when it
- * is revoked. Only this answer has the key.
- */
+/** The key ends with the site, at `expiresAt`, or when it is revoked. Only this answer has the key. */
 export function shareSite(
   pool: pg.Pool,
   { siteId, name, expiresAt }: { siteId: string; name: string; expiresAt: Date | null },

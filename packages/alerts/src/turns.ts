@@ -1,8 +1,4 @@
-/**
- * Works through accounts one after the other; one account's error does not keep the later ones from their turn.
- * @returns the sum of the results
- * @throws the error, or an AggregateError of several, after the last account
- */
+/** One account's error does not keep later ones from their turn. @returns the sum @throws the errors at the end */
 export async function eachAccount<Account>(
   accounts: readonly Account[],
   work: (account: Account) => Promise<number>,

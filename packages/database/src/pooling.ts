@@ -8,10 +8,7 @@ export class PoolingError extends Error {
 /** Tries to tell transaction mode: other clients of the pooler may come between. */
 const rounds = 3;
 
-/**
- * Finds out by two connections whether a pooler gives each transaction another session: in session mode they keep theirs.
- * @throws PoolingError naming what is wrong; other errors when the database cannot be reached
- */
+/** By two connections: in session mode they keep their sessions. @throws PoolingError naming what is wrong */
 export async function checkPooling(options: PoolOptions): Promise<void> {
   const clients = [createClient(options), createClient(options)] as const;
   try {

@@ -88,10 +88,7 @@ interface ReadTrace {
 }
 
 export interface TraceReader {
-  /**
-   * Undefined if the account has no such trace.
-   * @param members further members of the trace's JSON, with a comma before each
-   */
+  /** Undefined for an unknown trace. @param members further ones of the JSON, with a comma before each */
   readTrace(trace: TraceToRead, members?: string): Promise<ReadTrace | undefined>;
   readVersion: ReadVersion;
 }

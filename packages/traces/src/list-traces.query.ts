@@ -170,10 +170,7 @@ function rangeOf({ accountId, from = "-infinity", after }: TracesToFind) {
   return [accountId, from, after.startedAt, after.id] as const;
 }
 
-/**
- * Reads a page. Running traces are usually few but may be old, so a list of them reads their own index. A search that finds too
- * little at once reads only the blocks that may have its traces.
- */
+/** A list of running traces reads their own index; a search that finds too little reads blocks that may have some. */
 export async function listTraces(pool: pg.Pool, query: TracesToFind, reading: Reading = {}): Promise<TracePage> {
   if (query.minCost !== undefined) await settleCalls(pool, query.accountId);
   const isFromRunning = query.statuses?.join() === "running" && (await hasFewRunning(pool, query.accountId));

@@ -93,10 +93,7 @@ interface Range {
   to: string;
 }
 
-/**
- * The asked range; without `to` up to now, and without `from` as many days before `to`.
- * @throws AppError 400 if `from` is not before now and there is no `to`
- */
+/** Without `to` up to now, without `from` as many days before. @throws AppError 400 if `from` is not before now */
 export function recentRange(
   asked: { [Name in keyof Range]?: string | undefined },
   now: Date,

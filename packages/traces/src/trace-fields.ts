@@ -44,9 +44,7 @@ function isTags(input: unknown): boolean {
   });
 }
 
-/**
- * What a trace is found by, beyond the trace contract: optional in bodies, and in answers where `include` asks.
- */
+/** What a trace is found by, beyond the trace contract: optional in bodies, and in answers where `include` asks. */
 const labelFields = {
   session_id: label("Your id of the conversation"),
   user_id: label("Your id of the user"),

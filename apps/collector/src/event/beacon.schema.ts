@@ -106,10 +106,7 @@ function parseProps(text: string): unknown {
   }
 }
 
-/**
- * A page that cuts a text in the middle of an emoji leaves half a surrogate pair. It becomes U+FFFD, as in text that browsers
- * send unescaped; Postgres could not store it.
- */
+/** Half of an emoji becomes U+FFFD, as in text that browsers send unescaped; Postgres could not store it. */
 function repairText(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(

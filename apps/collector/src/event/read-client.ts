@@ -60,12 +60,7 @@ function countryCode(header: string | undefined): string | undefined {
 /** Whether a referrer belongs to a spammer of statistics. */
 export type SpamCheck = (referrer: string | null) => boolean;
 
-/**
- * Reads a list of spammers with a host per line, as in Matomo's `spammers.txt`, without empty lines and lines after `#`. A host
- * includes its subdomains.
- * @param file undefined for no list
- * @throws the error of reading the file
- */
+/** A host per line, as Matomo's `spammers.txt`; `#` begins a comment. A host includes its subdomains. */
 export async function loadSpamReferrers(file: string | undefined): Promise<SpamCheck> {
   if (file === undefined) return () => false;
   const lines = (await readFile(file, "utf8")).split("\n").map((line) => line.trim().toLowerCase());

@@ -32,10 +32,7 @@ const readAgentsSql = `
 /** The account has the agent, may not have it, or may claim it. */
 type Standing = "known" | "refused" | "open";
 
-/**
- * The agents of an account with a limit of agents, as one request knows them: it reads all agents that it names in one
- * query. Agents that count are never deleted, so known agents stay true.
- */
+/** As one request knows them: one query reads all that it names. Agents that count are never deleted. */
 export class AccountAgents {
   private readonly known = new Set<string>();
   private isFull = false;

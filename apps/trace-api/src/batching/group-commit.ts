@@ -9,11 +9,7 @@ const describe = {
   bytes: (bytes: number) => `${bytes / 1_048_576} MiB`,
 } as const;
 
-/**
- * Makes group commits with metrics in the registry.
- * @returns a factory; its functions reject with AppError 429 when an account has used its share of the queue, and with 503
- * when the queue is full
- */
+/** With metrics. They reject with AppError 429 at an account's share of the queue, and 503 when it is full. */
 export function createGroupCommitFactory(registry: Registry): CreateGroupCommit {
   const rowsPerStatement = new Histogram({
     name: "waymark_rows_per_statement",

@@ -100,10 +100,7 @@ class CallResponse extends EventEmitter {
   }
 }
 
-/**
- * Answers a call by the route of its signal: the app's own router runs the guards, the route and the error handler, as for a
- * request over HTTP. The message goes there as it arrives.
- */
+/** By the app's own router: guards, route and error handler as over HTTP. The message goes there as it arrives. */
 export function answerCall(
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,

@@ -21,11 +21,7 @@ interface AdmissionOptions {
   clock?(): number;
 }
 
-/**
- * Limits the requests of a key per second and in hand (429), and those of all keys in hand (503). Runs behind
- * `authenticate` and counts in memory, so each instance counts for itself,
- * over all its processes.
- */
+/** Of a key per second and in hand (429), of all keys in hand (503), over an instance's processes. */
 export function admit(options: AdmissionOptions): RequestHandler {
   const { ratePerSecond, refusals, siblings, clock = () => performance.now() } = options;
   const rates = createTokenBuckets({ name: "key", perSecond: ratePerSecond, burstSeconds, maxKeys, clock, siblings });

@@ -18,10 +18,7 @@ const costOfBody = 1.25;
 /** Accounts at their limit that fill the whole budget. */
 const accounts = 4;
 
-/**
- * Makes the budget of body bytes of requests in hand, arriving ones too: 64 MiB, a quarter of it for one account. It grows
- * with `bodyLimitBytes`, so one largest body always fits.
- */
+/** 64 MiB, a quarter of it for one account. It grows with `bodyLimitBytes`, so one largest body always fits. */
 export function createBodyBudget(bodyLimitBytes: number, refusals: Refusals): BodyBudget {
   const perAccount = Math.max(minBytesPerAccount, Math.ceil(bodyLimitBytes * costOfBody));
   const reason = (most: number) => `At most ${Math.round(most / mebibyte)} MiB of request bodies may be in hand`;

@@ -21,10 +21,7 @@ const findPromptsSql = `
 
 const maxConversations = 200;
 
-/**
- * @param starts the time of each conversation's first event, in nanoseconds since 1970
- * @returns the time of the last stored prompt before it
- */
+/** @param starts of their first events, in nanoseconds @returns the time of the last stored prompt before each */
 export async function findPrompts(
   pool: pg.Pool,
   accountId: string,

@@ -86,10 +86,7 @@ export function logsRoute(deps: LogsDeps) {
   });
 }
 
-/**
- * Counts and explains a request's refused records, and the refused spans of agents' events.
- * @throws AppError 429 where the month's bytes refused all of them
- */
+/** Also the refused spans of agents' events. @throws AppError 429 where the month's bytes refused all records */
 function partialSuccessOf(
   { logs, refused: unfit }: MappedLogs,
   { refused, usedBytes = 0 }: StoreLogsResult,

@@ -37,10 +37,7 @@ export function bodyOf(list: string, example: object) {
   };
 }
 
-/**
- * Reads and maps a request. The largest takes some tenths of a second, so small requests run in between.
- * @param map a generator that yields between steps
- */
+/** In steps, so small requests run in between: the largest takes some tenths of a second. */
 export async function readOtlp<Of extends Signal, Mapped>(
   messages: OtlpMessages<Of>,
   { mediaType, bytes }: EncodedBody<OtlpEncoding>,
@@ -120,10 +117,7 @@ export function failure(
   };
 }
 
-/**
- * The answers of every signal's route.
- * @param what such as `span`: what a request has
- */
+/** The answers of every signal's route. @param what such as `span`: what a request has */
 export function answersOf(signal: Signal, what: string, { 200: stored, 400: unreadable }: Record<200 | 400, string>) {
   const name = { traces: "Trace", logs: "Logs", metrics: "Metrics" }[signal];
   return {

@@ -87,11 +87,7 @@ export function otlpRoute(deps: OtlpDeps) {
   });
 }
 
-/**
- * Counts and explains a request's refused spans.
- * @returns undefined if no span was refused
- * @throws AppError where no span was stored: 400 if all are invalid, else the error of the limit that refused them
- */
+/** Undefined if none was refused. @throws AppError where none was stored: 400 if all are invalid, or the limit's */
 function partialSuccessOf(
   { spans, refused: unfit }: MappedRequest,
   { refused, usedBytes = 0 }: StoreSpansResult,

@@ -26,10 +26,7 @@ const maxTracesAtOnce = 50;
 
 export type StoreLogs = (sender: Sender, logs: readonly MappedLog[]) => Promise<StoreLogsResult>;
 
-/**
- * Stores the log records of requests, then completes the spans that exist. Records of other spans wait. Each step is
- * idempotent, so a client that repeats an interrupted request completes it.
- */
+/** Records of other spans wait. Each step is idempotent, so a client that repeats a request completes it. */
 export function createLogsStore(deps: StoreLogsDeps): StoreLogs {
   const addLogs = createLogStore(deps);
 

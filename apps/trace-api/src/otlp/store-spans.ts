@@ -68,10 +68,7 @@ const maxAttempts = 2;
 
 export type StoreSpans = (sender: Sender, spans: readonly MappedSpan[]) => Promise<StoreSpansResult>;
 
-/**
- * Stores the spans of requests: finds or creates their traces, adds the spans, and updates the traces from their root
- * spans. Each step is idempotent, so a client that repeats an interrupted request completes it.
- */
+/** Each step is idempotent, so a client that repeats an interrupted request completes it. */
 export function createSpansStore(deps: StoreSpansDeps): StoreSpans {
   const { findTraces } = deps;
   const storeGroup = createGroupStore(deps);

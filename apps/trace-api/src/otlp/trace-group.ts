@@ -61,10 +61,7 @@ interface PortionSize {
   bytes: number;
 }
 
-/**
- * Cuts items into portions, so a large request does not fill the queues of statements that all requests share. An
- * item above the limits is a portion of its own.
- */
+/** So a large request does not fill the queues that all share. An item above the limits is a portion of its own. */
 export function* inPortions<Item>(
   items: readonly Item[],
   max: PortionSize & { items: number },

@@ -173,10 +173,7 @@ export function monthValues(requests: readonly SpansToAdd[]): unknown[] {
   return [requests[0]?.month, ...byteValues(requests)];
 }
 
-/**
- * Stores the spans of requests of one month without idempotency keys in one transaction. All requests have attributes, or
- * none, and reserves have paid for all, or none.
- */
+/** Of one month, without idempotency keys. All have attributes or none, and reserves have paid for all or none. */
 export async function insertSpans(pool: pg.Pool, requests: readonly SpansToAdd[], onLock: OnLock) {
   const alone = onLock === "skip" && isOneSpan(requests) ? await tryInsertSpan(pool, requests[0]) : undefined;
   if (alone) return [alone];

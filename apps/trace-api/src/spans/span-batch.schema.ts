@@ -69,10 +69,7 @@ function findCycles(parents: readonly (number | undefined)[]): number[] {
   return onCycles;
 }
 
-/**
- * Assigns ids to the spans of a batch and resolves references to parents, in the parsed spans themselves.
- * @param uuid makes rising ids, so reads return the spans in the batch's order
- */
+/** In the parsed spans themselves. @param uuid makes rising ids, so reads return the spans in the batch's order */
 export function resolveReferences(batch: readonly BatchSpan[], uuid: () => string): { id: string; span: NewSpan }[] {
   const idOf = new Map<string, string>();
   const spans = batch.map((span) => {

@@ -139,10 +139,7 @@ export class Listener {
     return true;
   }
 
-  /**
-   * Takes its part of a live batch.
-   * @param seen the snapshot that shows nothing beyond the batch; undefined in the middle of a page
-   */
+  /** @param seen the snapshot that shows nothing beyond the batch; undefined in the middle of a page */
   deliver(text: WaitingText | undefined, seen: Snapshot | undefined): void {
     if (!this.isLive) this.isBehind = true;
     else if (text) this.push(text);

@@ -28,10 +28,7 @@ const longestRetentionDays = Math.max(...planIds.map((id) => planOf(id).retentio
 /** Visits of an account in one round at most, so 1,000,000 rows of a table and 5,000,000 spans; the next round continues. */
 const maxVisits = 50;
 
-/**
- * Removes data past its retention (trace contract, "Limits"), and rows of deleted accounts and sites (README).
- * Logs a failed part and continues with the others.
- */
+/** Past its retention (trace contract, "Limits"), and of deleted owners. A failed part is logged; others go on. */
 export function createPurgeExpired(deps: JobDeps): () => Promise<Purged> {
   const { pool, log, now, isStopping } = deps;
   return async () => {

@@ -25,10 +25,7 @@ export function staleTracesIntervalMs(silences: Pick<StaleTracesDeps, "staleAfte
   return Math.min(Math.max(Math.min(silences.staleAfterMs, silences.rootAfterMs) / 4, 1_000), 60_000);
 }
 
-/**
- * Ends running traces without a write for so long: by their local root, or as `timeout`. Queues their alerts. Several workers
- * may do so at once.
- */
+/** By their local root, or as `timeout`. Queues their alerts. Several workers may do so at once. */
 export function createCloseStaleTraces(
   deps: StaleTracesDeps,
 ): () => Promise<{ closed: number; settled: number; alerts: number }> {

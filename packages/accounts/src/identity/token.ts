@@ -22,9 +22,7 @@ export function slotOfSession(text: string): string | undefined {
   return isToken(secret) ? slot : undefined;
 }
 
-/**
- * What the browser of a sign-up keeps: it shows that a link answers the sign-up of this browser, and opens nothing alone.
- */
+/** What a sign-up's browser keeps: it shows that a link answers this sign-up, and opens nothing alone. */
 export function browserProofOf(token: string): string {
   return hash("sha256", `browser:${token}`, "base64url");
 }

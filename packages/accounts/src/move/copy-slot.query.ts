@@ -86,10 +86,7 @@ interface TableCopy {
   signal: AbortSignal;
 }
 
-/**
- * Copies rows from one database into another, a piece at a time. Both sides need `backupSession`. An error or the signal in the
- * middle breaks both connections, whose transactions the servers then roll back.
- */
+/** A piece at a time; both sides need `backupSession`. An error or the signal breaks both, so both roll back. */
 async function copyTable(
   source: pg.ClientBase,
   target: pg.ClientBase,

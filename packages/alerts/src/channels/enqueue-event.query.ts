@@ -26,10 +26,7 @@ const insertEventSql = `
   SELECT account_id, $2, id, $3, $4, $5, $6 FROM channel
   WHERE account_id = $1 AND disabled_at IS NULL AND is_confirmed AND (agents = '{}' OR $7 = ANY (agents)) AND (recovered OR $3 <> 'trace.recovered')`;
 
-/**
- * Sends an event to the account's channels of this agent: a recovery to those that ask for it. In the caller's transaction, so
- * it is noted once and with the caller's own state.
- */
+/** In the caller's transaction, so an event is noted once. A recovery goes to channels that ask for it. */
 export async function enqueueEvent(transaction: pg.ClientBase, { accountId, type, data }: AgentEvent): Promise<void> {
   await openRouting(transaction, accountId);
   const { trace_id = null, status = null, agent_id } = data;

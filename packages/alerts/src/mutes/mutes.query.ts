@@ -38,10 +38,7 @@ const muteSql = `
   INSERT INTO mute (account_id, failure_id, until) SELECT account_id, id, $3 FROM failure WHERE account_id = $1 AND id = $2
   ON CONFLICT (account_id, failure_id) DO UPDATE SET until = EXCLUDED.until`;
 
-/**
- * Silences a failure's alerts until a time, or for good.
- * @throws AppError 400 for a time that is past, 404 for an unknown failure, 409 for an account with 1,000 mutes
- */
+/** Until a time, or for good. @throws AppError 400 for a past time, 404, or 409 for an account with 1,000 mutes */
 export async function createMute(
   pool: pg.Pool,
   accountId: string,

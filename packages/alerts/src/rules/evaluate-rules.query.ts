@@ -197,10 +197,7 @@ interface Evaluation {
   sources?: readonly RuleSource[];
 }
 
-/**
- * Tells accounts once that a rule is crossed, and once that it is so no more: the state and its event are one transaction.
- * @returns how many rules changed
- */
+/** Tells once that a rule is crossed, and once that it is no more, in one transaction. @returns rules changed */
 export async function evaluateRules(
   pool: pg.Pool,
   { isStopping, now = () => new Date(), sources: asked = ruleSources.short }: Evaluation,

@@ -35,10 +35,7 @@ export type PostAnswer =
 const defaultTimeoutMs = 10_000;
 const maxAnswerBytes = 65_536;
 
-/**
- * Posts to somebody else's server: resolves its name once and connects to that address, refuses addresses of private networks,
- * follows no redirect, and reads 64 KiB of the answer at most.
- */
+/** Connects to the address of one look-up, to no private network, follows no redirect, reads 64 KiB at most. */
 export async function post(request: PostRequest, options: PostOptions): Promise<PostAnswer> {
   const signal = AbortSignal.timeout(options.timeoutMs ?? defaultTimeoutMs);
   try {
@@ -117,10 +114,7 @@ interface HostAddress {
 
 const dnsTimeoutMs = 2_000;
 
-/**
- * The addresses of a host of a URL. Asks name servers without the thread pool, so a name server that hangs delays nobody else;
- * names that it does not know may be in the machine's own list.
- */
+/** Without the thread pool: a name server that hangs delays nobody. The machine's own list may know more names. */
 async function resolveHost(hostname: string): Promise<HostAddress[]> {
   const host = hostname.replace(/^\[|\]$/g, "");
   const family = isIP(host);

@@ -24,10 +24,7 @@ const names = { alert: "alert mail", summary: "summary", event: "event" } as con
   string
 >;
 
-/**
- * Makes one attempt at a delivery and notes the result in its row. Safe to repeat: its id goes along, as `webhook-id` or as the
- * mail's idempotency key. The caller has claimed it.
- */
+/** Safe to repeat: its id goes along, as `webhook-id` or as the mail's idempotency key. The caller has claimed it. */
 export function createSendDelivery(deps: SendDeliveryDeps): (key: DeliveryKey) => Promise<void> {
   const { pool, count } = deps;
   return async (key) => {

@@ -24,10 +24,7 @@ export interface JsonShape {
 /** A step of {@link jsonShape} takes less than a millisecond. */
 const charsPerStep = 131_072;
 
-/**
- * Measures any text, before a parser sees it. With `enough` values it stops, and has measured the beginning alone. A generator that
- * yields between steps.
- */
+/** Of any text, before a parser sees it; with `enough` values of its beginning alone. Yields between steps. */
 export function* jsonShape(text: string, enough = Number.POSITIVE_INFINITY): Generator<void, JsonShape> {
   let depth = 0;
   let deepest = 0;

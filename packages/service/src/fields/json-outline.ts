@@ -235,11 +235,7 @@ const usualPiece = 65_536;
 
 type Members = unknown[] | Record<string, unknown>;
 
-/**
- * Parses a JSON text as `JSON.parse` does, in pieces of one or two times `charsPerPiece`, or of one string. A generator that
- * yields between pieces.
- * @throws SyntaxError where the text is not JSON
- */
+/** As `JSON.parse`, in pieces of one or two times `charsPerPiece`, or of one string. @throws SyntaxError */
 export function* parseInPieces(text: string, charsPerPiece = usualPiece): Generator<void, unknown> {
   if (text.length <= charsPerPiece) return JSON.parse(text);
   const ends = yield* findLarge(text, charsPerPiece);

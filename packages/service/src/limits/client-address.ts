@@ -42,10 +42,7 @@ export function createProxyWatch(log: { warn(message: string): void }) {
   };
 }
 
-/**
- * Makes the function that finds a request's address: the connection's, or the last one in `X-Forwarded-For` of no trusted proxy.
- * Clients can write entries further left, so nothing reads them.
- */
+/** The connection's, or the last one in `X-Forwarded-For` of no trusted proxy: clients can write those before. */
 export function createAddressReader(
   trustedProxies: readonly string[],
   watch?: ReturnType<typeof createProxyWatch>,

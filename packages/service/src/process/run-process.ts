@@ -7,10 +7,7 @@ const tickMs = 50;
 /** From here on clients notice. */
 const maxHeldMs = 250;
 
-/**
- * Warns in the log when the event loop was held for longer than 250 ms, with the work in hand meanwhile. The histogram of its
- * delays, `nodejs_eventloop_lag_*`, is in every registry.
- */
+/** Warns when the event loop was held for longer than 250 ms, with the work in hand meanwhile. */
 export function watchEventLoop(
   log: Logger,
   inHand: (since: number) => readonly string[],

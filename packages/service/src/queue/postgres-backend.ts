@@ -63,10 +63,7 @@ function createConnections(connectionString: string, maxConnections: number) {
   };
 }
 
-/**
- * BullMQ's backend with a listener on each connection. BullMQ leaves one without while it makes its tables on it, and a
- * broken connection would then end the process.
- */
+/** BullMQ's backend with a listener on each connection: one that breaks without one would end the process. */
 const createBackend: BackendFactory<PostgresQueueBackend, Connections["options"]> = (name, options, extra) => {
   const backend = createPostgresBackend(name, options, extra);
   backend.connection.pool.on("connect", (client) => client.on("error", () => undefined));
@@ -119,10 +116,7 @@ export function createPostgresQueueBackend(connectionString: string): QueueBacke
   };
 }
 
-/**
- * Two connections at most, closed when idle. BullMQ never forgets a failed first connection, so the next use replaces the
- * queue.
- */
+/** Two connections, closed when idle. BullMQ never forgets a failed one, so the next use replaces the queue. */
 function openProducer(connections: Connections, queueName: string, state: ServerState): Producer {
   let opened: Promise<ProducerQueue> | undefined;
   let reopenAt = 0;

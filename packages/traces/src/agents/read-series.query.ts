@@ -72,10 +72,7 @@ const readSeriesSql = (labels?: LabelCondition) => `
   ) AS counted
   ORDER BY bucket.at`;
 
-/**
- * Reads an agent's series; undefined where the account has no such agent.
- * @throws AppError 400 on `from` if the range has too many traces or calls
- */
+/** Undefined for an unknown agent. @throws AppError 400 on `from` if the range has too many traces or calls */
 export async function readSeries(pool: pg.Pool, query: ReturnType<typeof seriesToRead>) {
   const { accountId, agentId, from, to, interval, labels } = query;
   if (labels) await checkAmount(pool, query);

@@ -8,10 +8,7 @@ export function foldText(text: string): string {
   return text.toLowerCase().toUpperCase().toLowerCase().replaceAll("ς", "σ");
 }
 
-/**
- * The folded text in pieces, each after the last `overlap` units of the one before.
- * @param isJson whether escapes stand for their characters
- */
+/** In pieces, each after the last `overlap` units of the one before. @param isJson whether it has escapes */
 export function* foldedPieces(text: string, isJson: boolean, overlap: number): Generator<string, void, void> {
   let [before, half] = ["", ""];
   for (let from = 0; from < text.length; ) {

@@ -124,10 +124,7 @@ const listFailuresSql = `
 
 type Row = Omit<ListedFailure, "id"> & { id: string | null; examined: number; ungrouped: string[] };
 
-/**
- * Lists what went wrong in an account's traces, most frequent first, and works out the groups of new failures before.
- * @throws AppError 400 on `from` if the range has more than `maxTraces` failed traces
- */
+/** Works out the groups of new failures before. @throws AppError 400 on `from` above `maxTraces` failed traces */
 export async function listFailures(pool: pg.Pool, query: FailuresToList, maxTraces = maxCountedTraces) {
   const { accountId, from, to, agentId, labels, after, limit } = query;
   // One row more than the page holds if the list goes on.

@@ -132,10 +132,7 @@ interface NoiseToDrop {
   isStopping(): boolean;
 }
 
-/**
- * Drops the pending traces of accounts that keep those of agents alone. Several workers may do so at once.
- * @returns the number of traces
- */
+/** Of accounts that keep agents' traces alone. Several workers may do so at once. @returns the number of traces */
 export async function dropNoise(pool: pg.Pool, how: NoiseToDrop): Promise<number> {
   let [total, last] = [0, 1];
   while (last > 0 && !how.isStopping()) {

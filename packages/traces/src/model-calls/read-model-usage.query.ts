@@ -55,10 +55,7 @@ export const modelDays = {
 export const daysQuerySchema = z.object(modelDays).superRefine(checkRange);
 export const modelUsageQuerySchema = z.object({ ...modelDays, ...labelParameters }).superRefine(checkRange);
 
-/**
- * Widens the range to whole days.
- * @throws AppError 400 if `from` is not before now and there is no `to`
- */
+/** Widens the range to whole days. @throws AppError 400 if `from` is not before now and there is no `to` */
 export function modelUsageToRead(
   accountId: string,
   query: z.output<typeof daysQuerySchema> & Partial<z.output<typeof modelUsageQuerySchema>>,
@@ -103,10 +100,7 @@ const readModelUsageSql = (labels?: LabelCondition) => `
 
 type Row = ModelSums & { day: string | null; cache_write_tokens: number; reasoning_tokens: number };
 
-/**
- * Sums by model and by day; days without calls have no entry. Settles calls first.
- * @throws AppError 400 on `from` if labels are asked for and the days have too many traces or calls
- */
+/** Settles calls first. @throws AppError 400 on `from` if labels are asked of too many traces or calls */
 export async function readModelUsage(pool: pg.Pool, read: ModelUsageToRead) {
   const { accountId, from, to, agentId = null, labels } = read;
   await settleCalls(pool, accountId);

@@ -95,11 +95,7 @@ const countSql = `
         AND ($4::text IS NULL OR agent_id = $4)
       ORDER BY started_at, id LIMIT $5) t) AS traces`;
 
-/**
- * Bounds what a sum over single traces and calls reads, beyond the statement's time.
- * @param range of an agent, or of all
- * @throws AppError 400 on `from`
- */
+/** Bounds what a sum over traces and calls reads. @param range of an agent, or of all @throws AppError 400 */
 export async function checkAmount(
   pool: pg.Pool,
   { accountId, from, to, agentId }: { accountId: string; from: string; to: string; agentId?: string | undefined },

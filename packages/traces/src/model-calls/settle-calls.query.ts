@@ -175,11 +175,7 @@ export async function settleTraces(
   return rows[0] ?? { traces: 0, changed: 0, last: null };
 }
 
-/**
- * Books an account's new model calls, or those of one trace, so that the sums are those of all committed spans. It costs one
- * probe where there are none.
- * @returns whether none is left
- */
+/** Books new calls, so that sums are those of all committed spans; one probe if none. @returns whether none is left */
 export async function settleCalls(pool: pg.Pool, accountId: string, traceId?: string): Promise<boolean> {
   const find =
     traceId === undefined

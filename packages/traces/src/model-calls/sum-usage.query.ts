@@ -73,10 +73,7 @@ function sumUsageSql(dimension: Dimension): string {
   GROUP BY 1 ORDER BY sum(cost) DESC NULLS LAST, count(t.id) DESC, 1 NULLS LAST LIMIT ${maxUsageRows}`;
 }
 
-/**
- * Sums by a dimension, those with the highest cost first; a trace counts for each of its tags and models.
- * @throws AppError 400 on `from` if the days have too many traces or calls
- */
+/** A trace counts for each of its tags and models. @throws AppError 400 on `from` for too many traces or calls */
 export async function sumUsage(pool: pg.Pool, { dimension, ...read }: ReturnType<typeof usageToSum>) {
   const { accountId, from, to, agentId } = read;
   await settleCalls(pool, accountId);

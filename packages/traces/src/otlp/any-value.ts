@@ -141,10 +141,7 @@ function write(node: Node): string {
   return `{${entries.map(([name, member]) => `${JSON.stringify(name)}:${write(member)}`).join(",")}}`;
 }
 
-/**
- * Replaces NUL and lone surrogates, which Postgres text cannot hold, by U+FFFD.
- * @param maxLength in UTF-16 code units; a longer text is cut between characters
- */
+/** With U+FFFD for NUL and lone surrogates, which Postgres cannot hold. @param maxLength in UTF-16 code units */
 export function storableText(text: string, maxLength = Number.POSITIVE_INFINITY): string {
   const cut = text.length > maxLength ? text.slice(0, maxLength).replace(/[\ud800-\udbff]$/, "") : text;
   return cut.toWellFormed().replaceAll("\u0000", "\ufffd");

@@ -1,9 +1,6 @@
 import type { LabelName } from "../trace-fields.js";
 
-/**
- * How to read a string in an attribute: as `text`, as any `json`, or by a `guess` that takes objects and arrays as JSON.
- * Invalid JSON stays a string.
- */
+/** As `text`, as any `json`, or by a `guess` that takes objects and arrays as JSON; invalid JSON is a string. */
 export type StringFormat = "text" | "json" | "guess";
 
 /** Attributes that together hold an input or output. Several become the members of an object. */

@@ -63,10 +63,7 @@ const problems = {
 /** The last prompt before the request's events of a Codex conversation, in nanoseconds since 1970. */
 export type EarlierPrompts = ReadonlyMap<string, bigint>;
 
-/**
- * Finds the earliest event of each Codex conversation in a request: the events of a prompt do not name it.
- * @returns a generator that yields between steps, and returns the times with the request
- */
+/** The earliest event of each Codex conversation, since a prompt's events do not name it. Yields between steps. */
 export function* codexStarts(
   request: LogsRequest,
 ): Generator<void, { request: LogsRequest; starts: Map<string, bigint> }> {
@@ -85,10 +82,7 @@ export function* codexStarts(
   return { request, starts };
 }
 
-/**
- * Maps a request's log records, and counts those that cannot be kept.
- * @returns a generator that yields between steps, so that the caller can let other work run, and returns the result
- */
+/** Counts the records that cannot be kept. Yields between steps, so that other work can run. */
 export function* mapLogs({ resourceLogs }: LogsRequest, earlier: EarlierPrompts): Generator<void, MappedLogs> {
   const logs: MappedLog[] = [];
   const refused = new Map<string, number>();

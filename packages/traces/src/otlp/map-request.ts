@@ -27,10 +27,7 @@ export interface Context {
 const maxResourceBytes = 65_536;
 const maxScopeBytes = 16_384;
 
-/**
- * Bytes of resources and scopes that one request may store, counted once per trace. No body within the size limit holds
- * enough traces with the resource of a real SDK to reach it.
- */
+/** Of one request, once per trace: no body has enough traces with a real SDK's resource to reach it. */
 const maxContextBytes = 16 * 1_048_576;
 
 /** The resources and scopes of one request, without duplicates and within {@link maxContextBytes}. */
@@ -150,10 +147,7 @@ interface ScopedSpans {
   observes: Instrumentation | null;
 }
 
-/**
- * Maps a request's spans, and counts the invalid and oversized ones.
- * @returns a generator that yields between steps, so that the caller can let other work run, and returns the result
- */
+/** Counts the invalid and oversized spans. Yields between steps, so that other work can run. */
 export function* mapRequest(request: TraceRequest): Generator<void, MappedRequest> {
   const contexts = new Contexts();
   const spans: MappedSpan[] = [];

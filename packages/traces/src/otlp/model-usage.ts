@@ -99,10 +99,7 @@ const evaluationKeys = Object.values<string>(evaluationNames);
 /** The bounds of scores in the trace API. */
 const bounds = { name: 100, text: 1_000, comment: 4_000, number: 1e15 } as const;
 
-/**
- * @param at the time as a text, which tells equal judgements apart
- * @param json the attributes of an event or a span as a valid JSON object
- */
+/** @param at tells equal judgements apart @param json the attributes of an event or a span, a JSON object */
 export function evaluationOfJson(spanId: string, at: string, json: string): Evaluation | undefined {
   const values = jsonMembers(json, evaluationKeys);
   const read = (name: keyof typeof evaluationNames) => values.get(evaluationNames[name]) ?? "";
@@ -254,10 +251,7 @@ const maxDigits = 9;
 
 const decimalPattern = /^(\d{1,40})(?:\.(\d{1,60}))?(?:e([+-]?\d{1,3}))?$/i;
 
-/**
- * Writes a decimal number that is not negative, also one with an exponent, without exponent; digits beyond 30 places are cut.
- * @returns undefined for other texts and for a billion and more
- */
+/** A decimal without exponent, cut at 30 places; undefined for other texts, negative ones, and a billion and more. */
 export function plainDecimal(text: string): string | undefined {
   const match = decimalPattern.exec(text);
   if (!match) return undefined;

@@ -60,11 +60,7 @@ class BoundedReader extends protobuf.BufferReader {
   }
 }
 
-/**
- * Reads OTLP in protobuf.
- * @returns a generator that yields between steps
- * @throws MalformedRequest where the body is no such message, nests too deeply, or has too many items or invalid UTF-8
- */
+/** Yields between steps. @throws MalformedRequest for no such message, deep nesting, many items, wrong UTF-8 */
 export function* readProtobuf<Of extends Signal>(
   { request }: OtlpMessages<Of>,
   body: Buffer,

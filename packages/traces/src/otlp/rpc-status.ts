@@ -35,10 +35,7 @@ export interface RpcStatus {
   message: string;
 }
 
-/**
- * The body of an error over HTTP.
- * @param more further members of the JSON; readers of `Status` ignore them
- */
+/** The body of an error over HTTP. @param more further members of the JSON; readers of `Status` ignore them */
 export function writeStatus(encoding: OtlpEncoding, { code, message }: RpcStatus, more: object = {}): Buffer {
   if (encoding === "application/x-protobuf") return Buffer.from(status.encode({ code, message }).finish());
   return Buffer.from(JSON.stringify({ code, message, ...more }));

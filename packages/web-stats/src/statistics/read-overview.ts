@@ -82,10 +82,7 @@ interface Source {
   has(need: "hours" | "events", days: Days): Promise<boolean>;
 }
 
-/**
- * Makes a function that reads the figures of a range over time, and what they are compared with, by one statement at a time.
- * Under filters nothing is compared with days that lack events.
- */
+/** One statement at a time. Under filters nothing is compared with days that lack events. */
 export function createOverviewReader(pool: pg.Pool): (query: OverviewQuery) => Promise<Overview> {
   const keptDays = createKeptDays(pool);
   return async ({ siteId, filtering, ...query }) => {

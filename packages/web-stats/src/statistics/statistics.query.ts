@@ -43,10 +43,7 @@ export function sumUp(sums: Sums | undefined, row: Sums): void {
   if (sums) for (const name of sumNames) sums[name] += row[name] ?? 0;
 }
 
-/**
- * A value of a dimension with its figures over all the days, a day (as `value`) of the dimension `total`, or an hour
- * (`2026-03-15T04`) of the dimension `hour`.
- */
+/** Of all the days, of a day of the dimension `total`, or of an hour (`2026-03-15T04`) of the dimension `hour`. */
 export interface FigureRow extends Sums {
   dimension: string;
   value: string;

@@ -97,10 +97,7 @@ interface ReadShareOptions {
 
 export type ReadShares = ReturnType<typeof createReadShares>;
 
-/**
- * Shares the connections for figures, so one account's slow reads leave connections to all others. They are half of the pool's:
- * keys, rates and pages use the others.
- */
+/** Half of the pool's connections, so an account's slow reads leave some to others, and to keys and pages. */
 export function createReadShares({ pool, registry, maxWaitingPerAccount = 8 }: ReadShareOptions) {
   const refusals = createRefusals(registry);
   const maxReading = Math.max(1, Math.floor((pool.options.max ?? 10) / 2));

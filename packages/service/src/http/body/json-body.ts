@@ -163,11 +163,7 @@ function tooDeep(most: number) {
   return validationError({ body: `Must not nest deeper than ${most} levels` });
 }
 
-/**
- * Parses a text in steps of some milliseconds.
- * @param maxDepth that it does not exceed
- * @throws AppError 400 with `fields.body`
- */
+/** In steps of some milliseconds. @param maxDepth that it does not exceed @throws AppError 400 with `fields.body` */
 export async function parseJsonInSteps(text: string, maxDepth: number): Promise<unknown> {
   try {
     return await inSteps(parseInPieces(text));

@@ -85,10 +85,7 @@ function tracePlaceholder(id: string): Placeholder {
   };
 }
 
-/**
- * Leads `GET /dashboard*`, the addresses in the contracts, to the dashboard. Without one, answers those of billing and of a
- * trace with the equivalent commands. The pages are public and look nothing up.
- */
+/** Leads `GET /dashboard*`, as contracts have it, to the dashboard; without one, answers with commands. */
 export function dashboardRoutes(dashboardUrl: string | undefined): Router {
   return dashboardUrl === undefined ? placeholders() : redirects(dashboardUrl);
 }

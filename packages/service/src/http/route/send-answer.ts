@@ -16,11 +16,7 @@ export type AnswerBudget = Omit<BodyBudget, "turn">;
 /** Smaller answers are not counted: the number of requests in progress bounds them. */
 const maxUncountedBytes = 65_536;
 
-/**
- * Sends a handler's answer. Uses Node's own methods: Express's `json` and `send` do the same at several times the cost.
- * @returns a promise only if the body comes in chunks
- * @throws AppError the budget's refusal
- */
+/** By Node's own methods: Express's cost several times as much. @returns a promise only if the body has chunks */
 export function sendAnswer(
   response: Response,
   { status, headers, body, contentType }: Answer,

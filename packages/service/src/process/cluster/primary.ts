@@ -59,10 +59,7 @@ interface Seat {
   failures: number;
 }
 
-/**
- * Forks the processes of a service, starts those again that end unasked, and has their operations server. The first one
- * starts alone: its failure is the failure of all.
- */
+/** Starts processes again that end unasked. The first one starts alone: its failure is the failure of all. */
 export async function openPrimary(options: PrimaryOptions): Promise<Running> {
   const { log, processes, host, metrics } = options;
   const crew = new Crew(options);

@@ -87,10 +87,7 @@ const generated: Readonly<Record<string, string>> = {
   YouTube: "https://www.youtube.com/",
 };
 
-/**
- * The CSV export of GoatCounter, one view or event a record, in its versions 1 and 2. The number of the version stands before the
- * name of the first column.
- */
+/** GoatCounter's CSV export, versions 1 and 2: the version stands before the name of the first column. */
 export function openGoatCounterExport(): LineReader {
   return openCsv(["Path", "Event", "Session", "Bot", "Date"], readGoatcounterRecord, (name) =>
     name.trim().replace(/^[12],?(?=Path$)/, ""),

@@ -22,10 +22,7 @@ export type LineReader = (text: string) => Reading;
 /** A record by the names of its file's columns; absent and empty ones are undefined. */
 export type CsvRecord = (column: string) => string | undefined;
 
-/**
- * The fields of a record (RFC 4180): parts between commas, in double quotes where they have a comma, a quote or a line's end.
- * @returns undefined for a record that is none
- */
+/** The fields of a record (RFC 4180), some in double quotes; undefined for a text that is no record. */
 export function parseCsvRecord(text: string): string[] | undefined {
   const fields: string[] = [];
   for (let start = 0; ; ) {

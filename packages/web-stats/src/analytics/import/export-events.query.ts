@@ -14,10 +14,7 @@ const exportSql = (isFirst: boolean) => `
 
 const firstId = "00000000-0000-0000-0000-000000000000";
 
-/**
- * A site's events as newline-delimited JSON for `importEvents`, oldest first, in constant memory and without absent fields.
- * Another site gets the same figures from them; the same site gets nothing new.
- */
+/** As newline-delimited JSON, oldest first, in constant memory: another site gets the same figures from it. */
 export async function* exportEvents(pool: pg.Pool, siteId: string): AsyncGenerator<{ events: number; text: Buffer }> {
   let after = firstId;
   for (let isFirst = true; ; isFirst = false) {

@@ -58,10 +58,7 @@ function orAborted<Result>(work: Promise<Result>, signal: AbortSignal | undefine
 const resourceLimits = { maxYoungGenerationSizeMb: 6 };
 const threadFile = new URL("./reader-thread.js", import.meta.url);
 
-/**
- * Runs the reader of an import in a thread of its own. Without its compiled file beside this one, as in tests and in the npm
- * package, it runs in this thread.
- */
+/** In a thread of its own; in this one without its compiled file beside, as in tests and the npm package. */
 async function runReader(options: ReaderOptions, services: ReaderServices): Promise<void> {
   let failure: { readonly error: unknown } | undefined;
   const keep = (error: unknown) => {

@@ -198,10 +198,7 @@ function sameSoftware(browser: string | null, os: string | null, device: string 
   return software;
 }
 
-/**
- * Checks one line of an import; the README lists the fields. Null stands for an absent field. Further fields are ignored, as are
- * the name and properties of a page view.
- */
+/** Checks a line of an import (README). Null stands for an absent field; further ones are ignored. */
 export function readImportLine(value: unknown): ImportLineResult {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     return refuse("The line must be a JSON object");

@@ -125,10 +125,7 @@ interface Part {
   readonly at: Place;
 }
 
-/**
- * Reads a log for ever, in parts of whole lines with the place after each: also the files that a rotation renamed or copied
- * since. It asks for the next part once the one before is recorded.
- */
+/** Reads a log for ever, also its rotated files, in parts of whole lines; the next part once one is recorded. */
 export async function* readLog(
   path: string,
   saved: Place | undefined,

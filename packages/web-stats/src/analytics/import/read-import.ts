@@ -194,10 +194,7 @@ function openReader(lines: readonly Line[], { format }: ReaderOptions, counts: R
 
 type Sorted = GoodLine | { readonly leftOut: LeftOut | "bot" | null } | { readonly problem: string };
 
-/**
- * Makes the function that tells whose a line is: a person's, a machine's or nobody's. People's lines are the same whether
- * machines count or are dropped.
- */
+/** Tells whose a line is: a person's, a machine's or nobody's. People's do not depend on the options. */
 function createSorter({ dropBots, machinesOnly }: ReaderOptions): (reading: Reading) => Sorted {
   const nameOf = createMachineNamer();
   const claimOf = createClaimCheck();

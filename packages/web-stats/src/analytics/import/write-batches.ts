@@ -25,11 +25,7 @@ export class ImportSuspendedError extends Error {
   }
 }
 
-/**
- * Runs work on a connection of its own to the pool's database: COPY needs one that sends each statement after the answer to the
- * one before.
- * @throws ImportSuspendedError, or the error of the work
- */
+/** On a connection of its own: COPY needs each statement sent after the answer before. @throws ImportSuspendedError */
 export async function withCopyConnection(pool: pg.Pool, work: (client: pg.Client) => Promise<void>): Promise<void> {
   const client = new pg.Client({ ...pool.options, pipeline: false });
   // A connection that breaks between two statements emits an event; the next statement fails all the same.
@@ -74,10 +70,7 @@ export class SiteDeletedError extends Error {
 /** A probe of `site_pkey`. */
 const findSiteSql = "SELECT FROM site WHERE id = $1";
 
-/**
- * Waits for the lock of the site's writers. The erasure of a deleted site takes it later, so no row of the transaction remains.
- * @throws SiteDeletedError
- */
+/** Waits for the lock of the site's writers; an erasure takes it later, so no row remains. @throws SiteDeletedError */
 export async function lockSite(client: pg.ClientBase, siteId: string): Promise<void> {
   await lockSites(client, [siteId]);
   const { rowCount } = await client.query(findSiteSql, [siteId]);

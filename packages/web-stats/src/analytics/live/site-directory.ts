@@ -46,10 +46,7 @@ export class SiteDirectoryFullError extends Error {
 }
 
 export interface SiteDirectory {
-  /**
-   * @param domain as a client wrote it: in any case, with or without `www.`
-   * @throws SiteDirectoryFullError when too many look-ups wait, or the database's error
-   */
+  /** @param domain in any case, with or without `www.` @throws SiteDirectoryFullError when too many wait */
   find(domain: string): Promise<readonly KnownSite[]>;
 }
 

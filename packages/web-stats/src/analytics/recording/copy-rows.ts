@@ -199,10 +199,7 @@ const chunkBytes = 65_536;
 /** After the rows (Postgres documentation, COPY). */
 const copyTrailer = Buffer.from([0xff, 0xff]);
 
-/**
- * Adds rows to a table by COPY in its binary form, at half the cost of an INSERT. No row may be there already, and the
- * connection must not send statements together.
- */
+/** Adds new rows by COPY, at half the cost of an INSERT; the connection must not send statements together. */
 export async function copyRows<Row>(
   client: pg.ClientBase,
   { table, columns }: { table: string; columns: readonly CopiedColumn<Row>[] },

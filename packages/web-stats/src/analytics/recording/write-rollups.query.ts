@@ -77,10 +77,7 @@ const writeEventCountsSql = `
   SELECT site_id, day, 'event_bytes', sum(bytes) FROM changed WHERE is_new GROUP BY site_id, day
   ON CONFLICT (site_id, day, dimension) DO UPDATE SET "values" = daily_size."values" + EXCLUDED."values"`;
 
-/**
- * Adds changes to the rollups. The caller has locked the sites and commits. Without copies, of new visitors and visits by COPY,
- * this has sent all statements when it returns, or throws at once.
- */
+/** The caller has locked the sites and commits. Without copies, all statements are sent when it returns. */
 export function writeRollups(client: pg.ClientBase, changes: readonly DayChange[], copies = false): Promise<unknown> {
   return gather(
     copies,

@@ -279,10 +279,7 @@ function groupParts(sizes: readonly StoredSize[]): (StoredSize & { isLast: boole
   return groups;
 }
 
-/**
- * One snapshot for visits and events. A day is a range of an index, though the planner would rather read its month, and is sorted in
- * memory up to this size.
- */
+/** One snapshot for visits and events. The planner would read a month for a day; the day is sorted in memory. */
 const oneMoment = `SET TRANSACTION ISOLATION LEVEL REPEATABLE READ;
   SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL work_mem = '64MB'`;
 

@@ -32,10 +32,7 @@ export const detailColumns = {
 
 export const detailNames = Object.keys(detailColumns) as DetailName[];
 
-/**
- * Changes with the form of stored parts, which makes all of them outdated; so do another list and another form of V8's values,
- * whose version is their second byte.
- */
+/** Stored parts are outdated with another form, another list, or another form of V8's values, their second byte. */
 export const formVersion = `3-${serialize(0)[1]}-${hash("md5", [...visitDimensions, ...detailNames].join()).slice(0, 8)}`;
 
 /**

@@ -99,10 +99,7 @@ export class FilterError extends Error {
   override name = "FilterError";
 }
 
-/**
- * Reads `dimension:operator:value|value;…` (README, "Filters"). A backslash stands before each `|`, `;`, `:` and `\` of a value.
- * @throws FilterError that says what is wrong
- */
+/** Reads `dimension:operator:value|value;…` (README, "Filters"), escaped by backslashes. @throws FilterError */
 export function parseFilters(text: string): Filter[] {
   const parts = splitAt(text, ";");
   if (parts.length > filterBounds.filters) throw new FilterError(`Must have at most ${filterBounds.filters} filters`);

@@ -73,11 +73,7 @@ function addByTime(sums: SumTable, part: DayPart, { match, counted, rowOf, isOfA
   }
 }
 
-/**
- * Adds the totals before a moment: visits that began before it count as they ended, and beside them the visitors, views and
- * events before it.
- * @param before milliseconds since midnight
- */
+/** Visits that began before count as they ended. @param before milliseconds since midnight */
 export function addTotalsBefore(total: Sums, part: DayPart, match: Match, before: number): void {
   const sums = new SumTable(2);
   const rowOf = (time = before) => (time < before ? 1 : 0);

@@ -3,10 +3,7 @@ import { createFinder } from "../filters/filter.js";
 import type { Work } from "../work.js";
 import type { Goal } from "./goals.query.js";
 
-/**
- * A test for the paths of a page pattern: `*` stands for any text, the rest for itself. It looks at a path once, whatever the
- * pattern, and in a search through the whole of it.
- */
+/** Tests paths by a pattern, where `*` stands for any text: it looks at a path once, whatever the pattern. */
 export function compilePattern(pattern: string) {
   const [first = "", ...rest] = pattern.split("*");
   const last = rest.pop();
