@@ -25,14 +25,12 @@ interface PendingPart {
   value: string;
 }
 
-export interface PartsToAdd extends Omit<CountedRequest, "bytes"> {
+interface PartsToAdd extends Omit<CountedRequest, "bytes"> {
   accountId: string;
   parts: readonly PendingPart[];
 }
 
-export type PartsResult =
-  | ({ outcome: "stored"; refused: number } & BytesUsed)
-  | ({ outcome: "byte_limit" } & BytesUsed);
+type PartsResult = ({ outcome: "stored"; refused: number } & BytesUsed) | ({ outcome: "byte_limit" } & BytesUsed);
 
 /** Of a pending trace: further ones are refused. Reading a part takes some milliseconds. */
 const maxPendingOfTrace = { spans: 2_000, bytes: 4 * 1_048_576 } as const;

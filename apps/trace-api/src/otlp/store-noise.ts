@@ -2,20 +2,12 @@ import { type Batched, smallestUuid } from "@waymark/database";
 import { type Batching, oneByOne } from "@waymark/traces";
 import type { Sender } from "../usage/trace-quota.js";
 import { type FoundTrace, maxTracesToFind, type OtlpTracesToFind, type StoredTrace } from "./find-traces.query.js";
-import {
-  createPartsStore,
-  deletePart,
-  findPending,
-  type PartsToAdd,
-  partsOf,
-  readPart,
-} from "./pending-spans.query.js";
-import { groupByTrace, type TraceGroup } from "./trace-group.js";
+import { createPartsStore, deletePart, findPending, partsOf, readPart } from "./pending-spans.query.js";
+import { groupByTrace, inPortions, type TraceGroup } from "./trace-group.js";
 
 type NoiseDeps = Batching & { findTraces: Batched<OtlpTracesToFind, FoundTrace[]> };
 
-const maxParts = 500;
-const maxPartBytes = 1_048_576;
+const portion = { items: 500, spans: Number.POSITIVE_INFINITY, bytes: 1_048_576 };
 
 export interface PendingResult {
   refused: { span_limit: number; byte_limit: number };
@@ -27,26 +19,18 @@ export function createPendingStore(deps: Batching) {
   const addParts = createPartsStore(deps);
   return async ({ accountId, plan, month }: Sender, groups: readonly TraceGroup[]): Promise<PendingResult> => {
     const result: PendingResult = { refused: { span_limit: 0, byte_limit: 0 }, usedBytes: undefined };
-    let waiting: PartsToAdd["parts"][number][] = [];
-    let bytes = 0;
-    const flush = async () => {
-      if (waiting.length === 0) return;
-      const parts = waiting;
-      [waiting, bytes] = [[], 0];
+    for (const parts of inPortions(partsOfAll(groups), portion, (part) => part)) {
       const added = await addParts({ accountId, plan, month: month.firstDay, parts });
       result.usedBytes = Math.max(result.usedBytes ?? 0, added.usedBytes);
       if (added.outcome === "stored") result.refused.span_limit += added.refused;
       else result.refused.byte_limit += parts.reduce((sum, { spans }) => sum + spans, 0);
-    };
-    for (const group of groups)
-      for (const part of partsOf(group)) {
-        if (waiting.length === maxParts || bytes + part.bytes > maxPartBytes) await flush();
-        waiting.push(part);
-        bytes += part.bytes;
-      }
-    await flush();
+    }
     return result;
   };
+}
+
+function* partsOfAll(groups: readonly TraceGroup[]) {
+  for (const group of groups) yield* partsOf(group);
 }
 
 /** Stores a part of a trace as the request would have; false where it is to stay aside. */

@@ -61,6 +61,7 @@ const portion = { spans: 2_000, bytes: 4 * 1_048_576 };
 const maxTracesAtOnce = 200;
 /** Of one trace in one batch; a statement takes several batches. */
 const maxSpansPerBatch = 500;
+const anySpan = { spans: 1, bytes: 0 };
 /** Of inputs that a request reads for names, at 200 MiB a second. */
 const maxAskedBytes = 1_048_576;
 /** Attempts to store spans whose trace is deleted meanwhile. */
@@ -223,12 +224,8 @@ function createGroupAdder(deps: StoreSpansDeps) {
   ): Promise<boolean> => {
     const sizeOf = (span: MappedSpan) => ({ spans: 1, bytes: ownBytes(span) });
     for (const together of inPortions(spans, { ...portion, items: portion.spans }, sizeOf)) {
-      const starts = Array.from(
-        { length: Math.ceil(together.length / maxSpansPerBatch) },
-        (_, n) => n * maxSpansPerBatch,
-      );
-      const parts = starts.map((start) => together.slice(start, start + maxSpansPerBatch));
-      const results = await Promise.all(parts.map((part) => addPart(request, traceId, part, refused)));
+      const batches = [...inPortions(together, { ...portion, items: maxSpansPerBatch }, () => anySpan)];
+      const results = await Promise.all(batches.map((batch) => addPart(request, traceId, batch, refused)));
       if (results.includes("trace_not_found")) return false;
     }
     return true;

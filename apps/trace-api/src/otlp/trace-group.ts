@@ -63,7 +63,7 @@ interface PortionSize {
 
 /** So a large request does not fill the queues that all share. An item above the limits is a portion of its own. */
 export function* inPortions<Item>(
-  items: readonly Item[],
+  items: Iterable<Item>,
   max: PortionSize & { items: number },
   sizeOf: (item: Item) => PortionSize,
 ): Generator<Item[]> {
