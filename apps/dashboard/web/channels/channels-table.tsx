@@ -1,8 +1,9 @@
+import { useState } from "preact/hooks";
 import type { ChannelList, ListedChannel } from "../../src/channels/channels.route.js";
 import { api } from "../data/api.js";
 import { useAction } from "../data/query.js";
-import { RunButton } from "../ui/button.js";
-import { ConfirmButton } from "../ui/dialog.js";
+import { Button, RunButton } from "../ui/button.js";
+import { Confirm } from "../ui/dialog.js";
 import { formatThings } from "../ui/format.js";
 import { Banner, Empty, Panel, StatusDot } from "../ui/page.js";
 import { actionsColumn, type Column, Table } from "../ui/table.js";
@@ -11,6 +12,8 @@ const invalidates = ["/channels"];
 
 export function ChannelsTable({ of: { channels, kinds }, mayChange }: { of: ChannelList; mayChange: boolean }) {
   const nameOf = ({ kind: name }: ListedChannel) => kinds.find(({ kind }) => kind === name)?.label ?? name;
+  // Outside the table, whose columns change with the window's width.
+  const [deleting, setDeleting] = useState<ListedChannel>();
   const send = (what: "test" | "link") => (id: string) => api.post(`/channels/${id}/${what}`);
   const test = useAction(send("test"), { invalidates, says: "A test is on its way" });
   const resend = useAction(send("link"), { invalidates, says: "A link is on its way" });
@@ -26,7 +29,7 @@ export function ChannelsTable({ of: { channels, kinds }, mayChange }: { of: Chan
     <span class="channel-actions">
       {channel.state === "active" && <RunButton text="Test" of={test} with={channel.id} />}
       {channel.state === "waiting" && <RunButton text="Send link again" of={resend} with={channel.id} />}
-      <DeleteButton channel={channel} kindName={nameOf(channel)} />
+      <Button text="Delete" onClick={() => setDeleting(channel)} />
     </span>
   );
   const columns: readonly Column<ListedChannel>[] = [
@@ -52,6 +55,9 @@ export function ChannelsTable({ of: { channels, kinds }, mayChange }: { of: Chan
     <Panel isFlush>
       {error && <Banner tone="error">{error.refusal ?? error.message}</Banner>}
       <Table isRoomy narrowPx={720} name="Channels" columns={columns} rows={channels} />
+      {deleting && (
+        <DeleteDialog channel={deleting} kindName={nameOf(deleting)} onClose={() => setDeleting(undefined)} />
+      )}
     </Panel>
   );
 }
@@ -83,13 +89,13 @@ function State({ of: { state, pending, failed, skipped, last_error } }: { of: Li
   );
 }
 
-function DeleteButton({ channel, kindName }: { channel: ListedChannel; kindName: string }) {
+function DeleteDialog({ channel, kindName, onClose }: { channel: ListedChannel; kindName: string; onClose(): void }) {
   const remove = { work: () => api.delete(`/channels/${channel.id}`), invalidates, says: "Channel deleted" };
   return (
-    <ConfirmButton title="Delete this channel?" verb="Delete" {...remove}>
+    <Confirm title="Delete this channel?" verb="Delete" {...remove} onClose={onClose}>
       <p>
         {kindName} to {channel.to} gets nothing more, and what waits for it is dropped.
       </p>
-    </ConfirmButton>
+    </Confirm>
   );
 }

@@ -1,9 +1,9 @@
 import "./failures.css";
+import { useState } from "preact/hooks";
 import type { FailureList, ListedFailure, MuteList } from "../../src/failures/failures.route.js";
 import { nextByCursor, usePages, useQuery } from "../data/query.js";
 import { Ago, Moment } from "../ui/ago.js";
-import { RunButton } from "../ui/button.js";
-import { DialogButton } from "../ui/dialog.js";
+import { Button, RunButton } from "../ui/button.js";
 import { formatCount } from "../ui/format.js";
 import { useRecentDays } from "../ui/list-filters.js";
 import { ActionError, Empty, Loaded, Page, Panel } from "../ui/page.js";
@@ -51,13 +51,12 @@ export function FailuresPage() {
 
 /** A row per group; its error leads to the newest of its traces. */
 function FailuresTable({ failures, onChanged }: { failures: readonly ListedFailure[]; onChanged(): void }) {
+  // Outside the table, whose columns change with the window's width.
+  const [muting, setMuting] = useState<ListedFailure>();
   const unmute = useUnmute(onChanged);
   const actionOf = (failure: ListedFailure) =>
     failure.muted_until === null ? (
-      <DialogButton
-        text="Mute"
-        dialog={(close) => <MuteDialog failure={failure} onMuted={onChanged} onClose={close} />}
-      />
+      <Button text="Mute" onClick={() => setMuting(failure)} />
     ) : (
       <RunButton text="Unmute" of={unmute} with={failure.id} />
     );
@@ -94,6 +93,7 @@ function FailuresTable({ failures, onChanged }: { failures: readonly ListedFailu
     <>
       <ActionError of={unmute} />
       <Table isRoomy narrowPx={900} name="Failures" columns={columns} rows={failures} />
+      {muting && <MuteDialog failure={muting} onMuted={onChanged} onClose={() => setMuting(undefined)} />}
     </>
   );
 }
