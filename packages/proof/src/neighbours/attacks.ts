@@ -69,7 +69,7 @@ const ofTraces = (target: Target) => ({
   "Content-Type": "application/json",
 });
 
-const writes: Readonly<Record<string, (target: Target) => Repeated>> = {
+const writes: Readonly<Record<string, (target: Target) => Repeated | ((turn: number) => Repeated)>> = {
   "spans of 2 MiB": (target) => spansOf(target, "", JSON.stringify({ ...step, input: "x".repeat(2 * mebibyte) })),
   "batches of 1,000 spans": (target) =>
     spansOf(target, "/batch", JSON.stringify({ spans: Array.from({ length: 1_000 }, () => step) })),
@@ -92,9 +92,10 @@ const writes: Readonly<Record<string, (target: Target) => Repeated>> = {
   "OTLP, 20,000 traces": (target) => gzipped(target, "/v1/traces", otlpOf(20_000, 100)),
 };
 
-function spansOf(target: Target, kind: "" | "/batch", json: string): Repeated {
-  const path = `/api/v1/traces/${target.traces[0]}/spans${kind}`;
-  return { method: "POST", path, headers: ofTraces(target), body: Buffer.from(json) };
+/** Of one trace after another: a trace takes 100,000 spans. */
+function spansOf(target: Target, kind: "" | "/batch", json: string): (turn: number) => Repeated {
+  const each = { method: "POST", headers: ofTraces(target), body: Buffer.from(json) };
+  return (turn) => ({ ...each, path: `/api/v1/traces/${target.traces[turn % target.traces.length]}/spans${kind}` });
 }
 
 /** It compresses well. */
@@ -142,7 +143,7 @@ export const attacks: readonly Attack[] = [
       service: "trace-api",
       run: (target, signal, count) => {
         const each = make(target);
-        return repeat(target, signal, count, () => each);
+        return repeat(target, signal, count, typeof each === "function" ? each : () => each);
       },
     }),
   ),
