@@ -17,6 +17,7 @@ import { billingRoutes } from "./billing/billing.route.js";
 import { keepRoutes } from "./billing/keep.route.js";
 import { stripeWebhookRoute } from "./billing/stripe-webhook.route.js";
 import { channelRoutes, ruleRoutes } from "./channels/channels.route.js";
+import { unsubscribeRoutes } from "./channels/unsubscribe.route.js";
 import { sessionRoutes } from "./conversations/conversations.route.js";
 import { costRoutes } from "./costs/costs.route.js";
 import { failureRoutes } from "./failures/failures.route.js";
@@ -43,7 +44,7 @@ const maxEventBytes = 262_144;
 
 /** A link's token must not reach the logs. */
 function hideToken(path: string): string {
-  return path.replace(/^(\/dashboard\/link\/).+/s, "$1…");
+  return path.replace(/^(\/dashboard\/(?:link|api\/unsubscribe)\/).+/s, "$1…");
 }
 
 /** Days of visits and events kept in memory for filters, goals and funnels. */
@@ -97,14 +98,16 @@ export function createApp(deps: AppDeps): Express {
   const basePath = "/dashboard/api";
   const readBody = createBodyReader(maxBodyBytes);
   const webhook = stripeWebhookRoute(deps);
+  const unsubscribe = unsubscribeRoutes(deps);
   const open = [...signInRoutes(deps), ...linkRoutes(deps)];
   const guarded = routesOf(deps);
-  const document = describeRoutesRoute(basePath, [{ ...webhook, basePath: "" }, ...open, ...guarded]);
+  const document = describeRoutesRoute(basePath, [{ ...webhook, basePath: "" }, ...unsubscribe, ...open, ...guarded]);
 
   return createExpress({ ...deps, logPath: hideToken }, (app) => {
     app.use(securityHeaders(deps.config.url));
     app.use(healthRoutes(deps.checks));
     mountRoutes(app, [webhook], { basePath: "", readBytes: createBytesReader(maxEventBytes) });
+    mountRoutes(app, unsubscribe, { basePath });
     app.use("/dashboard", refuseCrossSite(deps.config.url));
     mountRoutes(app, open, { basePath, readBody });
     const guards = [requireSession(deps.sessions), admitViewer(deps)];

@@ -15,6 +15,7 @@ import { storeDays } from "@waymark/web-stats/statistics";
 import { createDropNoise, createSettleCalls, createStoreBlocks } from "./account-rounds.job.js";
 import type { JobDeps } from "./job-deps.js";
 import type { WorkerMetrics } from "./metrics.js";
+import { createSendReports } from "./reports/send-reports.job.js";
 import { createKeepEvents } from "./retention/keep-events.job.js";
 import { createPurgeExpired } from "./retention/purge-expired.job.js";
 import type { PeriodicJob } from "./run-periodically.js";
@@ -60,6 +61,7 @@ export function createJobs(deps: AllDeps) {
     { name: "settle-calls", everyMs: 10 * secondMs, run: createSettleCalls(deps) },
     { name: "purge-expired", everyMs: hourMs, run: createPurgeExpired(deps) },
     { name: "keep-events", everyMs: hourMs, run: createKeepEvents(deps) },
+    { name: "send-reports", everyMs: 10 * minuteMs, run: createSendReports(deps) },
     { name: "store-days", everyMs: 10 * minuteMs, run: () => storeFinishedDays(deps) },
     { name: "store-blocks", everyMs: 10 * minuteMs, run: createStoreBlocks(deps) },
   ];

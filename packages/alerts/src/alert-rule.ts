@@ -71,7 +71,11 @@ export function insertAlertsSql(changed: string): string {
 }
 
 /** A probe of `account_pkey`. @throws AppError 400 for an account without alerts */
-export async function requirePlan(client: Queryable, accountId: string, what: "Channels" | "Rules"): Promise<void> {
+export async function requirePlan(
+  client: Queryable,
+  accountId: string,
+  what: "Channels" | "Reports" | "Rules",
+): Promise<void> {
   const sql = "SELECT FROM account WHERE id = $1 AND plan = ANY ($2)";
   const { rowCount } = await client.query(sql, [accountId, plansWithAlerts]);
   if (rowCount !== 1) throw new AppError("validation_failed", { details: { reason: `${what} need the Pro plan.` } });

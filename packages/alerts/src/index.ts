@@ -34,5 +34,20 @@ export {
 } from "./list-alerts.query.js";
 export { countUnsentAlerts, measureAlerts } from "./measure-alerts.query.js";
 export { createMute, deleteMute, listMutes } from "./mutes/mutes.query.js";
+export {
+  lastPeriod,
+  type Pair,
+  type ReportContent,
+  type ReportPeriod,
+  reportPeriods,
+  type SiteReport,
+} from "./reports/report.js";
+export {
+  enqueueReport,
+  listAccountsToReport,
+  readOwnReport,
+  setOwnReport,
+  stopReport,
+} from "./reports/reports.query.js";
 export { evaluateRules, type RuleSource, ruleSources } from "./rules/evaluate-rules.query.js";
 export { costPeriods, createRule, deleteRule, type ListedRule, listRules } from "./rules/rules.query.js";

@@ -42,8 +42,8 @@ export const tableGrants = {
   },
   audit: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT" },
   channel: {
-    worker: "SELECT, INSERT, UPDATE (disabled_at, disabled_reason, skipped), DELETE",
-    dashboard: "SELECT, INSERT, UPDATE (is_confirmed), DELETE",
+    worker: "SELECT, INSERT, UPDATE (disabled_at, disabled_reason, skipped, reported_until), DELETE",
+    dashboard: "SELECT, INSERT, UPDATE (is_confirmed, secret, report, reported_until), DELETE",
   },
   credential: { dashboard: write },
   daily_event: { analytics_api: "SELECT", collector: write, worker: "SELECT, DELETE", dashboard: "SELECT" },

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import request from "supertest";
 import { useDashboard } from "../dashboard.fixture.js";
 import type { ChannelList, RuleList } from "./channels.route.js";
 
@@ -194,6 +195,43 @@ describe("a channel of mail", () => {
     const [member, other] = [await dashboard.signIn(accountId, "member"), await open()];
     await member.post(`/channels/${id}/link`).expect(403);
     await other.owner.post(`/channels/${id}/link`).expect(404);
+  });
+});
+
+describe("reports", () => {
+  it("200 and 400: come to the viewer's own address, also a member's, with the plan", async () => {
+    const { accountId, owner, list } = await open();
+    const member = await dashboard.signIn(accountId, "member");
+    await member.put("/report", { every: "month" }).expect(200);
+    expect((await member.get("/channels")).body).toMatchObject({ report: "month" });
+    expect(await list()).toMatchObject({ report: null, channels: [{}, { to: member.email, statuses: ["none"] }] });
+    await member.put("/report", { every: null }).expect(200);
+    expect((await list()).channels).toHaveLength(1);
+    expect(Object.keys((await owner.put("/report", { every: "day" }).expect(400)).body.fields)).toEqual(["every"]);
+    await (await open("free")).owner.put("/report", { every: "week" }).expect(400);
+  });
+
+  it("200: end from anywhere by one POST with the token of a mail, and GET only asks", async () => {
+    const { accountId, owner } = await open();
+    await owner.put("/report", { every: "week" }).expect(200);
+    const { rows } = await dashboard.pool.query(
+      "SELECT id || '.' || secret AS token FROM channel WHERE account_id = $1 AND report IS NOT NULL",
+      [accountId],
+    );
+    const path = `/dashboard/api/unsubscribe/${rows[0]?.token}`;
+    const asked = await request(dashboard.app).get(path).expect(200);
+    expect(asked.text).toContain('<form method="post">');
+    expect((await owner.get("/channels")).body.report).toBe("week");
+    const foreign = { Origin: "https://mail.example", "Sec-Fetch-Site": "cross-site", Accept: "text/html" };
+    const ended = await request(dashboard.app)
+      .post(path)
+      .set(foreign)
+      .type("form")
+      .send("List-Unsubscribe=One-Click")
+      .expect(200);
+    expect(ended.text).toContain("No more reports");
+    expect((await owner.get("/channels")).body.report).toBeNull();
+    await request(dashboard.app).post("/dashboard/api/unsubscribe/none").expect(200, {});
   });
 });
 

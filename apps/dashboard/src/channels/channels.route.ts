@@ -15,7 +15,10 @@ import {
   listChannels,
   listRules,
   readAlertSettings,
+  readOwnReport,
+  reportPeriods,
   resendChannelLink,
+  setOwnReport,
   testChannel,
 } from "@waymark/alerts";
 import { withTransaction } from "@waymark/database";
@@ -58,14 +61,16 @@ const createRuleBody = z.strictObject({
 
 export type CreateRuleBody = z.output<typeof createRuleBody>;
 
-export function channelRoutes({ pool, config }: AppDeps) {
+export function channelRoutes({ pool, config, now }: AppDeps) {
   return [
     viewerRoute("get", "/channels", {
-      async handle({ viewer: { accountId } }) {
+      async handle({ viewer }) {
+        const { accountId } = viewer;
         const settings = await readAlertSettings(pool, accountId);
         const { plan } = await findPlan(pool, accountId);
         const channels = await listChannels(pool, accountId);
-        return { channels, kinds: kindChoices, ...settings, hasAlerts: planOf(plan).alerts };
+        const report = await readOwnReport(pool, viewer);
+        return { channels, kinds: kindChoices, ...settings, report, hasAlerts: planOf(plan).alerts };
       },
     }),
     /** Failures from now on go there, too. Only this answer has a webhook's `secret`. */
@@ -94,6 +99,13 @@ export function channelRoutes({ pool, config }: AppDeps) {
     ownerRoute("delete", "/channels/:channel_id", {
       async handle(input) {
         await deleteChannel(pool, channelOf(input));
+      },
+    }),
+    /** The reports that come to the viewer's own address. */
+    viewerRoute("put", "/report", {
+      body: z.strictObject({ every: z.enum(reportPeriods).nullable() }),
+      async handle({ viewer, body }) {
+        await setOwnReport(pool, { ...viewer, ...body, now: now() });
       },
     }),
     ownerRoute("put", "/alert-settings", {

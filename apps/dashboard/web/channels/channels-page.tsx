@@ -45,6 +45,7 @@ export function ChannelsPage() {
               <DeliveryForm key={`${loaded.mode} ${loaded.windowSeconds}`} of={loaded} mayChange={mayChange} />
             </Panel>
             <RulesPanel mayChange={mayChange} />
+            {loaded.hasAlerts && <ReportPanel key={loaded.report} report={loaded.report} />}
           </>
         )}
       </Loaded>
@@ -88,6 +89,28 @@ function DeliveryForm({ of: { mode, windowSeconds }, mayChange }: { of: ChannelL
         />
       )}
     </Form>
+  );
+}
+
+const reports = [
+  { value: "never", label: "Never" },
+  { value: "week", label: "Weekly", hint: "On Mondays, about the UTC days from Monday to Sunday." },
+  { value: "month", label: "Monthly", hint: "On the first, about the month before." },
+] as const;
+
+/** Of the viewer's own address, also a member's. */
+function ReportPanel({ report }: Pick<ChannelList, "report">) {
+  const form = useForm(
+    { every: report ?? ("never" as const) },
+    ({ every }) => api.put("/report", { every: every === "never" ? null : every }),
+    { invalidates: ["/channels"], says: "Saved", refusalAt: "every" },
+  );
+  return (
+    <Panel title="Reports to you">
+      <Form class="narrow-form" verb="Save" form={form}>
+        <Radios label="Sites and agents by mail" choices={reports} {...form.field("every")} />
+      </Form>
+    </Panel>
   );
 }
 

@@ -63,6 +63,7 @@ export function ChannelsTable({ of: { channels, kinds }, mayChange }: { of: Chan
 }
 
 function limitsOf({ agents, statuses, recovered }: ListedChannel): string {
+  if (statuses.includes("none")) return "Reports alone";
   const parts = [agents.join(", "), statuses.join(", ")].filter(Boolean);
   return [...parts, ...(recovered ? ["recoveries, too"] : [])].join(" · ");
 }

@@ -1,6 +1,7 @@
 import { failingSpanSql } from "@waymark/traces";
 import type pg from "pg";
 import { type Attempt, attemptValues, noteAttemptSql } from "../attempt.js";
+import type { ReportContent } from "../reports/report.js";
 import { type DeliveryKey, type DeliverySort, deliverySortSql } from "./claim-delivery.query.js";
 import type { AgentEvent } from "./enqueue-event.query.js";
 import type { DigestContent } from "./routing.js";
@@ -18,7 +19,7 @@ export interface OwedTrace {
 
 export interface OwedDelivery {
   sort: DeliverySort;
-  type: "trace.failed" | "trace.recovered" | "alert.rule" | "test" | "digest" | "confirm";
+  type: "trace.failed" | "trace.recovered" | "alert.rule" | "report" | "test" | "digest" | "confirm";
   createdAt: Date;
   /** Since the first attempt began. */
   ageMs: number;
@@ -42,7 +43,7 @@ interface ConfirmContent {
 
 export function contentOf({
   content,
-}: Pick<OwedDelivery, "content">): DigestContent & AgentEvent["data"] & ConfirmContent {
+}: Pick<OwedDelivery, "content">): DigestContent & AgentEvent["data"] & ConfirmContent & ReportContent {
   return JSON.parse(content ?? "{}");
 }
 

@@ -1,5 +1,6 @@
 import { createUuidV7 } from "@waymark/database";
 import type pg from "pg";
+import { noFailures } from "../reports/report.js";
 import { openRouting } from "./alert-settings.query.js";
 
 const uuid = createUuidV7();
@@ -24,7 +25,8 @@ export interface AgentEvent {
 const insertEventSql = `
   INSERT INTO delivery (account_id, event_id, channel_id, type, trace_id, status, content)
   SELECT account_id, $2, id, $3, $4, $5, $6 FROM channel
-  WHERE account_id = $1 AND disabled_at IS NULL AND is_confirmed AND (agents = '{}' OR $7 = ANY (agents)) AND (recovered OR $3 <> 'trace.recovered')`;
+  WHERE account_id = $1 AND disabled_at IS NULL AND is_confirmed AND (agents = '{}' OR $7 = ANY (agents)) AND (recovered OR $3 <> 'trace.recovered')
+    AND statuses <> '{${noFailures}}'`;
 
 /** In the caller's transaction, so an event is noted once. A recovery goes to channels that ask for it. */
 export async function enqueueEvent(transaction: pg.ClientBase, { accountId, type, data }: AgentEvent): Promise<void> {

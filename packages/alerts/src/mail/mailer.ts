@@ -3,6 +3,7 @@ export interface Mail {
   subject: string;
   text: string;
   html: string;
+  headers?: Readonly<Record<string, string>>;
   /** The same for every attempt at the same mail, so two attempts never become two mails. */
   idempotencyKey: string;
 }

@@ -12,6 +12,8 @@ export interface Message {
   /** Such as the groups of a digest, with their newest trace. */
   lists: readonly { title?: string; items: readonly { text: string; url?: string }[] }[];
   link: { text: string; url: string };
+  /** Ends these mails, by one request (RFC 8058). */
+  unsubscribe?: string;
   /** Shows the same on the command line, for mails. */
   command?: string;
 }

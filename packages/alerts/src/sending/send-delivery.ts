@@ -2,12 +2,19 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import { type Attempt, neverSent, tryLater } from "../attempt.js";
 import { type DeliveryKey, type DeliverySort, deliveryIdOf } from "../channels/claim-delivery.query.js";
-import { endChannel, type OwedDelivery, readOwedDelivery, settleDelivery } from "../channels/deliveries.query.js";
+import {
+  contentOf,
+  endChannel,
+  type OwedDelivery,
+  readOwedDelivery,
+  settleDelivery,
+} from "../channels/deliveries.query.js";
 import type { Senders } from "../channels/kind.js";
 import { findKind } from "../channels/kinds.js";
 import type { MailLimits } from "../channels/own-mail.query.js";
 import { readSummary, type SummaryContent } from "../channels/summary.query.js";
 import { bounds, countOf, formatMoment, oneLine } from "../mail/index.js";
+import { composeReport } from "../reports/compose-report.js";
 import { composeMessage, type Message, traceUrl } from "./compose-message.js";
 
 interface SendDeliveryDeps extends Senders {
@@ -74,13 +81,20 @@ async function attemptAt(deps: SendDeliveryDeps, key: DeliveryKey, owed: OwedDel
   if (!channel) return neverSent("The channel is gone");
   const { to, secret } = channel;
   if (to === null) return neverSent("The account is gone");
-  const message = sort === "summary" ? await summarize(deps, key) : composeMessage(owed, dashboardUrl);
+  const message = await compose(deps, key, owed);
   if (!message) return neverSent("The trace is gone");
   const kind = findKind(channel.kind);
   if (!kind) return tryLater(`This worker knows no channels of the kind ${channel.kind}`, owed);
   // The trace contract's mails have the alert's id as key.
   const id = sort === "event" ? deliveryIdOf(key) : key.eventId;
   return kind.send({ id, to, secret, owed, message, dashboardUrl }, deps);
+}
+
+async function compose(deps: SendDeliveryDeps, key: DeliveryKey, owed: OwedDelivery): Promise<Message | undefined> {
+  if (owed.sort === "summary") return summarize(deps, key);
+  return owed.type === "report"
+    ? composeReport(contentOf(owed), deps.dashboardUrl)
+    : composeMessage(owed, deps.dashboardUrl);
 }
 
 async function summarize(deps: SendDeliveryDeps, key: DeliveryKey): Promise<Message | undefined> {

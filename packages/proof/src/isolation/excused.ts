@@ -13,6 +13,8 @@ export const excused: Readonly<Record<string, string>> = {
   "dashboard POST /dashboard/api/sign-in": "needs a password; people of the run have none",
   "dashboard GET /dashboard/api/link": "needs the token of a mail",
   "dashboard POST /dashboard/api/link": "needs the token of a mail",
+  "dashboard GET /dashboard/api/unsubscribe/{token}": "needs the token of a mail",
+  "dashboard POST /dashboard/api/unsubscribe/{token}": "needs the token of a mail",
   "dashboard POST /dashboard/api/me/account": "people of the run have one account",
   "dashboard DELETE /dashboard/api/people/{person_id}": "would end the run's own people",
   "dashboard GET /dashboard/api/traces/otel/{otel_trace_id}":

@@ -116,6 +116,7 @@ const recipes: Readonly<Record<string, () => unknown>> = {
   }),
   "dashboard PUT /dashboard/api/failures/{failure_id}/mute": () => ({ until: null }),
   "dashboard PUT /dashboard/api/alert-settings": () => ({ mode: "each", windowSeconds: 300 }),
+  "dashboard PUT /dashboard/api/report": () => ({ every: "week" }),
   "dashboard PUT /dashboard/api/keep": () => ({ keep: "all" }),
   "dashboard PUT /dashboard/api/plan": () => ({ plan: "pro" }),
   "trace-api POST /api/v1/traces": () => ({

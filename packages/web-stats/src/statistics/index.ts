@@ -1,7 +1,7 @@
 export { createDayColumns } from "./columns/day-columns.js";
 export { findWrongDays, storeDays } from "./columns/store-days.js";
 export { type CustomEvent, customEvent, eventBounds, readEvents } from "./custom-events.query.js";
-export { hasEvents } from "./days.query.js";
+export { hasEvents, readDays } from "./days.query.js";
 export { engagementNeeds } from "./engagement.query.js";
 export { createFigureMemory, type FigureMemory } from "./figure-memory.js";
 export { type Filter, FilterError, filterDimensions, operators, parseFilters } from "./filters/filter.js";
@@ -17,7 +17,7 @@ export {
 } from "./goals/goals.query.js";
 export { funnelFigures, goalFigures, readFunnel, readGoals } from "./goals/read-goals.js";
 export { csvType, type ListAnswer, writeCsv } from "./list-rows.js";
-export { readUnread } from "./machines/machine-figures.query.js";
+export { readMachineDays, readUnread } from "./machines/machine-figures.query.js";
 export { aiFigures, aiIntervals, aiLists, readAi, readAiSeries, writeAiCsv } from "./machines/read-ai.js";
 export { type AskedMetric, askedNames, engagementNames, type Metric, metricNames } from "./metrics.js";
 export {

@@ -1,5 +1,5 @@
 import { normaliseEmail } from "@waymark/service/fields";
-import { escapeHtml, styles } from "../../mail/index.js";
+import { escapeHtml, type Mail, styles } from "../../mail/index.js";
 import type { Message } from "../../sending/compose-message.js";
 import { judgeMail } from "../../sending/post.js";
 import type { Kind } from "../kind.js";
@@ -20,11 +20,13 @@ export const mail: Kind = {
 const footer = "You receive this mail because your account is on the Pro plan.";
 
 /** The message as a mail. Facts without padding, so a digest has the line `Failed traces: N`. */
-export function asMail(message: Message): { subject: string; text: string; html: string } {
-  return { subject: message.subject, text: asText(message), html: asHtml(message) };
+export function asMail(message: Message): Omit<Mail, "to" | "idempotencyKey"> {
+  const { subject, unsubscribe: url } = message;
+  const headers = { "List-Unsubscribe": `<${url}>`, "List-Unsubscribe-Post": "List-Unsubscribe=One-Click" };
+  return { subject, text: asText(message), html: asHtml(message), ...(url !== undefined && { headers }) };
 }
 
-function asText({ heading, facts, error, lists, link, command }: Message): string {
+function asText({ heading, facts, error, lists, link, command, unsubscribe }: Message): string {
   const lines = [heading];
   if (facts.length > 0) lines.push("", ...facts.map(([label, value]) => `${label}: ${value}`));
   if (error !== undefined) lines.push("", ...error.split("\n").map((line) => `    ${line}`));
@@ -34,10 +36,12 @@ function asText({ heading, facts, error, lists, link, command }: Message): strin
   }
   lines.push("", `${link.text}: ${link.url}`);
   if (command !== undefined) lines.push(`Or on the command line: ${command}`);
-  return [...lines, "", footer, ""].join("\n");
+  return [...lines, "", footer, ...(unsubscribe === undefined ? [] : [`No more reports: ${unsubscribe}`]), ""].join(
+    "\n",
+  );
 }
 
-function asHtml({ heading, facts, error, lists, link, command }: Message): string {
+function asHtml({ heading, facts, error, lists, link, command, unsubscribe }: Message): string {
   const { body, cell, small } = styles;
   const rows = facts.map(
     ([label, value]) =>
@@ -47,7 +51,7 @@ function asHtml({ heading, facts, error, lists, link, command }: Message): strin
   const linked = (text: string, url: string) => `<a href="${escapeHtml(url)}">${escapeHtml(text)}</a>`;
   const listed = ({ title, items }: Message["lists"][number]) => {
     const lines = items.map(({ text, url }) => `<li>${url === undefined ? escapeHtml(text) : linked(text, url)}</li>`);
-    return `${title === undefined ? "" : `<p>${title}</p>`}<ul>${lines.join("")}</ul>`;
+    return `${title === undefined ? "" : `<p>${escapeHtml(title)}</p>`}<ul>${lines.join("")}</ul>`;
   };
   const otherwise = command === undefined ? "" : `, or on the command line: <code>${escapeHtml(command)}</code>`;
   return [
@@ -57,7 +61,7 @@ function asHtml({ heading, facts, error, lists, link, command }: Message): strin
     error === undefined ? "" : `<pre style="${pre}">${escapeHtml(error)}</pre>`,
     ...lists.map(listed),
     `<p>${linked(link.text, link.url)}${otherwise}</p>`,
-    `<p style="${small}">${footer}</p>`,
+    `<p style="${small}">${footer}${unsubscribe === undefined ? "" : ` ${linked("No more reports", unsubscribe)}`}</p>`,
     "</div>",
   ].join("\n");
 }
