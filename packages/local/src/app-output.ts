@@ -30,7 +30,6 @@ export function openAppOutput({ name, logFile, say }: OutputOptions) {
       const seen = entry && describeLine(entry);
       if (seen && !isMute) say(`${name}: ${seen}`);
     },
-    /** A line of standard error: the reason of an end. */
     writeError(line: string) {
       log.write(line);
       if (lastWords.push(line) > mostLastWords) lastWords.shift();

@@ -3,7 +3,6 @@ import type { AppProcess } from "./app-process.js";
 interface KeepRunningOptions {
   start(): AppProcess;
   say(line: string): void;
-  /** Called with each new process of the app. */
   onRestart(): Promise<void>;
   /** Waits between an end and the next start; ends early with the signal. */
   pause(ms: number, signal: AbortSignal): Promise<void>;

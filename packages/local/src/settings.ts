@@ -25,7 +25,6 @@ export type StartSettings = Awaited<ReturnType<typeof readSettings>>;
 
 type LoadConfig = (app: AppName, env: NodeJS.ProcessEnv) => Promise<AppConfig>;
 
-/** The apps' own `loadConfig`, from built files or from the sources. */
 export function loadConfigs(root: string, isFromSources: boolean): LoadConfig {
   return async (app, env) => {
     const file = pathToFileURL(join(root, "apps", app, isFromSources ? "src/config.ts" : "dist/config.js"));

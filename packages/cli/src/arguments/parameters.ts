@@ -53,7 +53,6 @@ export function addParameters<Args extends readonly (string | undefined)[], Opti
   return command;
 }
 
-/** The query of the options that were given. */
 export function queryOf(options: object, names: readonly ParameterName[], now: Date): Record<string, string> {
   const given = options as Readonly<Record<string, string | number | TimeArgument | undefined>>;
   const query: Record<string, string> = {};

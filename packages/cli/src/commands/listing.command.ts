@@ -27,10 +27,8 @@ interface Listing {
   note: string;
   example: string;
   parameters: readonly ParameterName[];
-  /** Parameters of each request. */
   fixed?: Query;
   columns: readonly string[];
-  /** The same answer from the database. */
   read(pool: pg.Pool, accountId: string, query: Query, now: Date): Promise<object>;
 }
 
@@ -96,7 +94,6 @@ export function addListingCommands(program: Program): void {
   }
 }
 
-/** A schema of zod. */
 interface Schema<Value> {
   safeParse(query: Query): {
     data?: Value | undefined;

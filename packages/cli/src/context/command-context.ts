@@ -34,7 +34,6 @@ export interface CommandDatabase {
 export interface Outcome {
   value?: unknown;
   text?: string;
-  /** 0 by default. */
   exitCode?: number;
 }
 

@@ -73,7 +73,6 @@ export interface Answer<Body> {
 interface Connected extends Service {
   api: ApiClient;
   call<Body>(call: Omit<Call, "query"> & { query?: Readonly<Record<string, string>> }): Promise<Answer<Body>>;
-  /** The text of the last answer. */
   lastText(): string;
 }
 

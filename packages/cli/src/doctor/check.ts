@@ -2,7 +2,6 @@
 export interface Verdict {
   state: "good" | "wrong" | "unknown";
   says: string;
-  /** What to do, where something is wrong. */
   cure?: string;
 }
 

@@ -14,7 +14,6 @@ export interface TraceService {
   url: URL;
   key: string | undefined;
   deadlineMs: number;
-  /** The clock of this machine. */
   now(): Date;
   /** What serves at the address, asked without a key. */
   probe(): Promise<Reply>;

@@ -5,7 +5,6 @@ import { CommandError } from "../context/command-error.js";
 import { parseObject } from "../context/json.js";
 import { anyLibrary, type Library, libraries, type Runtime } from "./libraries.js";
 
-/** An application's folder as its manifests tell it. */
 export interface Application {
   folder: string;
   name: string;

@@ -12,7 +12,6 @@ export interface Library {
   imports?: string;
   line?: string;
   where?: string;
-  /** Finds the place in a source file. */
   place?: RegExp;
 }
 

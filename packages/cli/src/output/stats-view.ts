@@ -14,7 +14,6 @@ interface Line {
 const columns = { visitors: 10, pageviews: 12, gap: 2, minBar: 8, maxBar: 40 };
 const figuresWidth = columns.visitors + columns.pageviews + columns.gap;
 
-/** Eighths of a column. */
 const blocks = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
 /**

@@ -54,7 +54,6 @@ export function fit(text: string, width: number): string {
   return cut + " ".repeat(Math.max(0, width - stringWidth(cut)));
 }
 
-/** A printable text in at most so many columns. */
 export function cutTo(text: string, width: number): string {
   // A character takes a column at least or joins the one before; far longer texts need not be measured.
   const head = text.slice(0, width * 16);
@@ -72,7 +71,6 @@ export function formatCount(value: number): string {
   return value.toLocaleString("en-US");
 }
 
-/** A share of one, such as `12.5%`. */
 export function formatPercent(share: number): string {
   return `${(share * 100).toFixed(1)}%`;
 }

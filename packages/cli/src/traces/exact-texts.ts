@@ -2,7 +2,6 @@ import type { Span, Trace } from "@waymark/client";
 import { JsonText, jsonElementMembers, jsonMembers } from "@waymark/service/fields";
 import { opaqueNames } from "@waymark/traces";
 
-/** The opaque JSON of a trace, and of its spans. */
 const ofTrace = ["metadata"] as const;
 const ofSpan = [...opaqueNames, "otel"] as const;
 

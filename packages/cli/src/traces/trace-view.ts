@@ -14,7 +14,6 @@ import {
 } from "../output/terminal-text.js";
 import { shortId } from "./trace-id.js";
 
-/** Columns of the start and of the duration. */
 const timeWidth = 10;
 /** Columns of a span's short id, and the narrowest terminal that has them. */
 const idWidth = 8;
@@ -132,7 +131,6 @@ export function drawSpan(span: Span, trace: Trace, style: TerminalStyle): string
   ].join("\n");
 }
 
-/** A text's lines, each without terminal controls. */
 function toLines(text: string): string[] {
   return text.split(/\r\n|\r|\n/).map(printable);
 }

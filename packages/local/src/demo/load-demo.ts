@@ -69,7 +69,6 @@ export async function loadDemo(options: DemoOptions) {
   }
 }
 
-/** Loads a part of the demo unless the state lists this site or account. */
 async function once(file: string, state: DemoState, id: string, load: () => Promise<unknown>): Promise<void> {
   if (state.loaded.includes(id)) return;
   await load();

@@ -30,41 +30,7 @@ interface Visit {
   user_agent?: string;
 }
 
-const campaigns = [
-  ["utm_source=newsletter&utm_medium=email&utm_campaign=november-issue", 5],
-  ["utm_source=newsletter&utm_medium=email&utm_campaign=october-issue", 4],
-  ["utm_source=mastodon&utm_medium=social&utm_campaign=release-3", 3],
-  ["utm_source=google&utm_medium=cpc&utm_campaign=desktop-automation", 2],
-] as const;
-
-const chrome = (system: string) =>
-  `Mozilla/5.0 (${system}) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36`;
-const windows = "Windows NT 10.0; Win64; x64";
-
-const userAgents = [
-  [chrome(windows), 26],
-  [chrome("Macintosh; Intel Mac OS X 10_15_7"), 12],
-  [chrome("X11; Linux x86_64"), 9],
-  [`${chrome(windows)} Edg/142.0.0.0`, 9],
-  ["Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0", 10],
-  [`Mozilla/5.0 (${windows}; rv:145.0) Gecko/20100101 Firefox/145.0`, 8],
-  [
-    "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/26.1 Safari/605.1.15",
-    7,
-  ],
-  [
-    "Mozilla/5.0 (iPhone; CPU iPhone OS 18_7 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/26.1 Mobile/15E148 Safari/604.1",
-    11,
-  ],
-  [
-    "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Mobile Safari/537.36",
-    12,
-  ],
-  [
-    "Mozilla/5.0 (iPad; CPU OS 18_7 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/26.1 Mobile/15E148 Safari/604.1",
-    3,
-  ],
-] as const;
+type Mix = Readonly<Record<"campaigns" | "userAgents", readonly (readonly [string, number])[]>>;
 
 /**
  * Imports a site's visits of the 60 days before `end`. A repeated call with the same `end` counts no visit twice, so an
@@ -85,9 +51,10 @@ export async function planVisits(domain: keyof typeof sites, end: number): Promi
   const { file, visitors, seed } = sites[domain];
   const random = createRandom(seed);
   const recorded = await readVisitors(fileURLToPath(new URL(file, assetsFolder)));
+  const mix = JSON.parse(await readFile(new URL("visitors.json", assetsFolder), "utf8")) as Mix;
   const start = Math.floor(end / dayMs) * dayMs - (days - 1) * dayMs;
   const visits = Array.from({ length: visitors }, (_, n) =>
-    visitOnce(random, { pages: random.pick(recorded), visitor: String(n), at: momentOf(random, start, end) }),
+    visitOnce(random, mix, { pages: random.pick(recorded), visitor: String(n), at: momentOf(random, start, end) }),
   );
   return visits
     .flat()
@@ -122,6 +89,7 @@ function momentOf(random: Random, start: number, end: number): number {
 
 function visitOnce(
   random: Random,
+  { campaigns, userAgents }: Mix,
   { pages, visitor, at }: { pages: readonly RecordedVisit[]; visitor: string; at: number },
 ): Visit[] {
   const user_agent = random.weighted(userAgents);

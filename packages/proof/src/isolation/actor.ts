@@ -2,7 +2,6 @@ import { issueKey, revokeKey, shareSite } from "@waymark/accounts";
 import type { ServiceName, System } from "../system/start-system.js";
 import { createTenant, proofOf, type Tenant } from "../system/tenant.js";
 
-/** Rights of a request; the last ones must be refused. */
 export const rights = ["owner", "member", "share", "revoked", "expired", "other service"] as const;
 export type Right = (typeof rights)[number];
 
@@ -64,7 +63,6 @@ export function proofWith(actor: Actor, right: Right, service: ServiceName, orig
   }
 }
 
-/** Whether a service must answer 401. */
 export function mustBeRefused(right: Right, service: ServiceName): boolean {
   if (right === "owner" || right === "member") return false;
   return service !== "analytics-api" || right !== "share";

@@ -18,7 +18,6 @@ export interface Act {
   readonly actor: Actor;
   readonly right: Right;
   readonly victim: Actor;
-  /** Chooses ids and values. */
   readonly seed: number;
 }
 

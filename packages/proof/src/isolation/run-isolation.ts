@@ -32,7 +32,6 @@ interface IsolationResult {
   events: number;
   messages: number;
   failures: string[];
-  /** Operations that never succeeded for their own tenant. */
   untried: string[];
 }
 
@@ -142,7 +141,6 @@ function chooseAct({ actor, everybody, operations, random }: Choice): Act {
 /** Answers of a request that was not looked at: without a valid key, over a limit, or while the service is busy. */
 const untold: ReadonlySet<number> = new Set([401, 429, 503]);
 
-/** What is wrong with an answer. */
 async function judge(system: System, act: Act, performed: Performed, others: readonly Actor[]): Promise<string[]> {
   const { received, sent } = performed;
   const faults: string[] = [];
@@ -179,7 +177,6 @@ async function downgrade({ pool }: System, actor: Actor): Promise<void> {
 /** Live streams of accounts, open during a run. */
 interface Listeners {
   countEvents(): number;
-  /** Marks of others in a stream. */
   findLeaks(): string[];
   close(): void;
 }
@@ -209,7 +206,6 @@ async function openListeners(system: Pick<System, "url">, actors: readonly Actor
   };
 }
 
-/** Costly requests in flight at a time. */
 const concurrency = 6;
 
 interface CostlyOptions {

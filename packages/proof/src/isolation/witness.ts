@@ -8,7 +8,6 @@ import { perform } from "./perform.js";
 interface Witness {
   /** By operation; answers that change by themselves are left out. */
   readonly stable: ReadonlyMap<string, string>;
-  /** Compares with the answers now. */
   findChanges(): Promise<string[]>;
 }
 

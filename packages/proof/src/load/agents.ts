@@ -8,13 +8,10 @@ import type { Tenant } from "./tenant.js";
 interface LoadOptions {
   tenant: Tenant;
   client: Client;
-  /** Where the load goes. */
   url: System["url"];
   /** Aborting it ends the load: no new request begins. */
   signal: AbortSignal;
-  /** Loops of each kind of work side by side. */
   loops: number;
-  /** Between two pieces of a loop's work. */
   pauseMs: number;
 }
 
@@ -129,7 +126,6 @@ async function readDashboard({ client, url }: LoadOptions): Promise<void> {
   await client.once(`${url("dashboard")}/dashboard`, {});
 }
 
-/** Between two requests of the quiet account. */
 const quietPauseMs = 25;
 
 /**

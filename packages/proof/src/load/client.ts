@@ -15,7 +15,6 @@ interface Request {
 
 export type Client = ReturnType<typeof createClient>;
 
-/** Sends requests and counts their ends. */
 export function createClient() {
   const tally = {
     requests: 0,

@@ -14,7 +14,6 @@ export interface Load {
   connections: number;
   /** The requests of a connection, repeated in this order. */
   requestsOf(connection: number): readonly LoadRequest[];
-  /** A duration, or the number of requests. */
   until: { seconds: number } | { requests: number };
 }
 

@@ -6,11 +6,9 @@ import { createTenant, type Tenant as PlainTenant } from "../system/tenant.js";
 interface TraceEntry {
   /** Undefined while no answer acknowledged it. */
   isAcknowledged: boolean;
-  /** Names of acknowledged spans. */
   spans: string[];
   /** The last acknowledged status; undefined while a change is not acknowledged. */
   status: string | undefined;
-  /** Whether a change to `error` was sent. */
   hasFailed: boolean;
 }
 
@@ -21,7 +19,6 @@ function createLedger(pages = Number.POSITIVE_INFINITY) {
   let sent = 0;
   return {
     traces,
-    /** Events by their path. */
     events,
     /** A new entry for a trace that is about to be sent. */
     openTrace: () => {
@@ -30,7 +27,6 @@ function createLedger(pages = Number.POSITIVE_INFINITY) {
       traces.set(name, entry);
       return { name, entry };
     },
-    /** Counts an event that is about to be sent. */
     openEvent: () => {
       const path = `/page-${(sent++ % pages) + 1}`;
       const entry = events.get(path) ?? { sent: 0, acknowledged: 0 };

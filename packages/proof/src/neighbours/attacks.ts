@@ -17,7 +17,6 @@ export interface Target extends Owner {
   port: number;
   /** Traces to change; the first one takes spans. */
   traces: readonly string[];
-  /** A trace of 20 MiB to read. */
   heavyTrace: string;
   /** A site of 6,000 long paths with goals of many stars. */
   pathsSite: string;
@@ -31,7 +30,6 @@ type Count = (status: string) => void;
 export interface Attack {
   name: string;
   service: "trace-api" | "analytics-api" | "dashboard";
-  /** Runs until the signal aborts. */
   run(target: Target, signal: AbortSignal, count: Count): Promise<void>;
 }
 

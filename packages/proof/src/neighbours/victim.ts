@@ -3,11 +3,9 @@ import { percentile } from "@waymark/local/figures";
 import { send } from "../fuzz/send.js";
 import { type Attack, type Owner, services } from "./attacks.js";
 
-/** What the measured account owns. */
 export interface Victim extends Owner {
   siteId: string;
   traces: readonly string[];
-  /** A trace of 50 spans. */
   readTrace: string;
 }
 
@@ -25,7 +23,6 @@ interface SmallRequest {
 const startedAt = "2026-11-21T09:00:01.250Z";
 const ownTrace = ({ traces }: Victim, n: number) => `/traces/${traces[n % traces.length]}`;
 
-/** The small requests of an account by service. */
 export const smallRequests: Readonly<Record<Attack["service"], Readonly<Record<string, SmallRequest>>>> = {
   "trace-api": {
     create: {

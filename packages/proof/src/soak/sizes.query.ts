@@ -1,6 +1,5 @@
 import type pg from "pg";
 
-/** Tables that the load fills. */
 const tables = [
   "trace",
   "span",

@@ -8,7 +8,6 @@ import type { Undo } from "./undo.js";
 export interface RedisServer {
   readonly port: number;
   signal(signal: NodeJS.Signals): void;
-  /** Removes all data. */
   empty(): Promise<void>;
 }
 
@@ -45,7 +44,6 @@ export async function startRedis(port: number, folder: string, undo: Undo): Prom
   };
 }
 
-/** Redis's answer to an inline command. */
 async function ask(port: number, command: string): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   try {

@@ -18,7 +18,6 @@ type Idle = "express" | "express-classes" | "collector";
 interface StartOptions {
   /** The folder of a built clone; without it this one's. */
   build?: string | undefined;
-  /** Starts this in place of the service. */
   idle?: Idle;
   env?: NodeJS.ProcessEnv;
 }

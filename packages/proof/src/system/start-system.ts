@@ -25,7 +25,6 @@ const root = fileURLToPath(new URL("../../../../", import.meta.url));
 
 const preloads = ["clock.mjs", "heap.mjs"].map((name) => new URL(`../../bin/${name}`, import.meta.url).href);
 
-/** The services with addresses of their own. */
 export const serviceNames = ["trace-api", "analytics-api", "collector", "dashboard"] as const;
 export type ServiceName = (typeof serviceNames)[number];
 
@@ -60,7 +59,6 @@ export interface System {
   /** Undefined on a machine without `redis-server`: the queue is in Postgres. */
   readonly redis: RedisServer | undefined;
   readonly redisWire: Wire | undefined;
-  /** Gets all mails and webhooks. */
   readonly receiver: Receiver;
   /** Whether Postgres has a small file system of its own. */
   readonly hasOwnDisk: boolean;
@@ -71,7 +69,6 @@ export interface System {
   leadTo(postgresPort: number): void;
   /** Takes the apps of another clone's build from their next start on; without a folder this one's. */
   useBuild(clone?: string): void;
-  /** Sets how far a process's clock is ahead of the machine's. */
   setClock(name: ProcessName, aheadMs: number): Promise<void>;
 }
 
@@ -262,7 +259,6 @@ async function startApps({ folder, env, databaseUrl, passwords, say }: AppsOptio
 interface LaunchOptions {
   /** The folder of a built clone; without it this one's. */
   build?: string | undefined;
-  /** Another program in the app's place. */
   entry?: string;
   /** Holds its log and data. */
   folder: string;
@@ -308,7 +304,6 @@ export async function waitUntilReady(metricsUrl: string): Promise<void> {
   }
 }
 
-/** The id of the server's first process. */
 export async function postmasterOf({ postgres }: { postgres: { dataFolder: string } }): Promise<number> {
   const [pid] = (await readFile(join(postgres.dataFolder, "postmaster.pid"), "utf8")).split("\n");
   return Number(pid);

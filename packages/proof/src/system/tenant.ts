@@ -77,7 +77,6 @@ async function addPerson(pool: System["pool"], person: Record<"personId" | "acco
   await pool.query(joined, [accountId, personId, role]);
 }
 
-/** The headers that prove a tenant to a service. */
 export function proofOf(tenant: Tenant, service: ServiceName, origin: string): Record<string, string> {
   switch (service) {
     case "trace-api":

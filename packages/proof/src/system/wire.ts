@@ -5,7 +5,6 @@ import type { Undo } from "./undo.js";
 /** A TCP proxy on the loopback between the services and a store, for faults of the network. */
 export interface Wire {
   readonly port: number;
-  /** Leads new connections to another port. */
   lead(port: number): void;
   /** Breaks all connections at once, also in mid-answer. */
   cut(): void;
@@ -14,13 +13,11 @@ export interface Wire {
   /** Holds back all bytes in both directions, also of new connections, until `thaw`. */
   freeze(): void;
   thaw(): void;
-  /** Refuses new connections until `false`. */
   refuse(isRefusing: boolean): void;
 }
 
 const droppedShare = 0.2;
 
-/** Opens a proxy to a port of the loopback. */
 export async function openWire(firstPort: number, undo: Undo): Promise<Wire> {
   let target = firstPort;
   let [isFrozen, isRefusing, isDropping] = [false, false, false];

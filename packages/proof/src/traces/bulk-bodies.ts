@@ -3,7 +3,6 @@ import { loadOtlpMessages } from "@waymark/traces/otlp";
 
 /** Spans of a request: near what OpenTelemetry's batch processor sends at once (512). */
 export const spansPerRequest = 500;
-/** Per OTLP request. */
 const tracesPerRequest = 10;
 
 const startNanos = 1_795_251_600_000_000_000n;

@@ -27,7 +27,6 @@ export interface Measurement extends Seen {
   counted: number | null;
 }
 
-/** What the load meets. */
 export interface Target {
   pool: pg.Pool;
   postmasterPid: number;

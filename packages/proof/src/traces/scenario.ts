@@ -5,7 +5,6 @@ import type pg from "pg";
 import type { LoadRequest } from "../load/generate.js";
 import { newestRuns, spansPerRequest } from "./bulk-bodies.js";
 
-/** An account, its key, and traces for spans and changes. */
 export interface BenchAccount {
   id: string;
   key: string;
