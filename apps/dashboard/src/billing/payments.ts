@@ -101,10 +101,8 @@ function createPayments(stripe: Stripe, { webhookSecret, priceIds, billingUrl }:
 function presentInvoice({ id, number, created, total, currency, status, hosted_invoice_url: url }: Stripe.Invoice) {
   return {
     id,
-    /** As on the invoice; null on some old ones. */
     number,
     createdAt: new Date(created * 1_000).toISOString(),
-    /** In the currency's smallest unit. */
     amount: total,
     currency: currency.toUpperCase(),
     state: `${status ?? "unknown"}`,

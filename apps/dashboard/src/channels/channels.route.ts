@@ -95,7 +95,6 @@ export function channelRoutes({ pool, config, now }: AppDeps) {
         await resendChannelLink(pool, channelOf(input), createChannelLink);
       },
     }),
-    /** Also of the account's own address. */
     ownerRoute("delete", "/channels/:channel_id", {
       async handle(input) {
         await deleteChannel(pool, channelOf(input));

@@ -21,7 +21,6 @@ export function failureRoutes({ pool, now }: AppDeps) {
       query: failureQuerySchema,
       handle: ({ viewer: { accountId }, query }) => listFailures(pool, failuresToList(accountId, query, now())),
     }),
-    /** Failures whose alerts stay silent, with their number, oldest first. */
     viewerRoute("get", "/mutes", {
       handle: async ({ viewer }) => ({ mutes: await listMutes(pool, viewer.accountId) }),
     }),

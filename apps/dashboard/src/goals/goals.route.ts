@@ -22,7 +22,6 @@ import { ownerRoute, viewerRoute } from "../session/viewer.js";
 export function goalRoutes(deps: StatisticsDeps) {
   const { pool } = deps;
   return [
-    /** The API's members, and what fulfils each goal. */
     viewerRoute("get", "/sites/:id/goals", {
       query: rangeQuery,
       handle(input) {

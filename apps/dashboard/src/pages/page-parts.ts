@@ -8,7 +8,6 @@ interface PagePart {
   data?: readonly string[];
 }
 
-/** Every page of `web/pages.ts`. */
 export const pageParts: readonly PagePart[] = [
   { path: "/", source: "home-page.tsx", data: ["/traces?limit=1", "/sites"] },
   { path: "/sign-in", source: "session/entry-pages.tsx", data: ["/sign-in"] },

@@ -78,7 +78,6 @@ export function peopleRoutes(deps: AppDeps) {
   ];
 }
 
-/** People by name, with their live keys; members see no invitations. */
 function listPeopleRoute({ pool, now }: AppDeps) {
   return viewerRoute("get", "/people", {
     async handle({ viewer: { accountId, personId, role } }) {

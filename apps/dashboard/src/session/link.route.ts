@@ -76,7 +76,6 @@ function useLinkRoute(deps: AppDeps) {
   });
 }
 
-/** Returns the error of a link that another cell may know. */
 function ignoreUnknown(error: unknown): AppError {
   if (error instanceof AppError && error.code === "link_expired") return error;
   throw error;

@@ -94,7 +94,6 @@ export function statisticsRoutes(deps: StatisticsDeps) {
   ] as const;
 }
 
-/** Rows of each list of the page AI. */
 const aiRows = 100;
 
 /** The API's report, the days before day by day, and the pages with most visitors that no machine read. */

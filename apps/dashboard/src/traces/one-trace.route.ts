@@ -11,7 +11,6 @@ export type FoundTrace = AnswerOf<typeof oneTraceRoutes, "get /traces/otel/:otel
 export function oneTraceRoutes({ pool, registry, log }: AppDeps) {
   const deleteTrace = createTraceDeleter({ pool, createGroupCommit: shareStatements(registry), log });
   return [
-    /** The trace with an id of OpenTelemetry, 32 hexadecimal digits. */
     viewerRoute("get", "/traces/otel/:otel_trace_id", {
       async handle({ viewer, params }) {
         const digits = params["otel_trace_id"] ?? "";

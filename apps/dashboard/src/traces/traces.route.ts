@@ -42,7 +42,6 @@ const changesQuery = z.object({
     .optional(),
 });
 
-/** All of a row, unless a request needs less. */
 const allParts = ["labels", "usage", "preview"] as const;
 
 interface Lists {

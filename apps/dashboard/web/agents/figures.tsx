@@ -48,7 +48,6 @@ export function FailureRate({ agent }: { agent: AgentFigures }) {
 
 const height = 24;
 
-/** Traces per day as bars, failures on top of them. @param from the first of the days */
 export function DayBars({ from, days, isLarge }: { from: string; days: readonly Day[]; isLarge?: boolean }) {
   const filled = fillDays(from, days);
   const most = Math.max(1, ...filled.map(({ traces }) => traces));

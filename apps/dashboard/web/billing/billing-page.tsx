@@ -241,7 +241,6 @@ function hintOf({ plan, hasSubscription }: Billing): string {
     : "The operator of this installation set the plan; Stripe takes no payment.";
 }
 
-/** Sets the plan at once, for people of `OPERATORS`. */
 function Switch({ billing, usage }: { billing: Billing; usage: Usage }) {
   const invalidates = ["/billing", "/usage", "/me", "/audit"];
   const setPlan = (plan: PlanId) => api.put("/plan", { plan });

@@ -58,7 +58,6 @@ export function KeepPanel({ usage: { keep, leave_out: leftOut }, isOwner }: { us
 const namesOf = (leftOut: Usage["leave_out"]) =>
   libraries.flatMap(({ value, label }) => (leftOut.includes(value) ? label : [])).join(", ") || "nothing";
 
-/** The libraries whose spans an agent's traces do without. */
 function LeaveOut({ leftOut }: { leftOut: Usage["leave_out"] }) {
   const options = { invalidates: ["/usage", "/audit"], says: "Saved" };
   const form = useForm({ leave_out: leftOut }, (body) => api.put("/keep", body), options);

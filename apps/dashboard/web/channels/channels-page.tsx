@@ -159,7 +159,6 @@ function limitOf(rule: Rule): string {
   return `above ${above_percent} % of at least ${formatCount(of ?? 0)} traces in ${within}`;
 }
 
-/** Rules about failure rates and cost: each is told once when crossed, and once when back. */
 function RulesPanel({ mayChange }: { mayChange: boolean }) {
   const list = useQuery<RuleList>("/alert-rules");
   const remove = useAction((id: string) => api.delete(`/alert-rules/${id}`), { invalidates: ["/alert-rules"] });

@@ -95,7 +95,6 @@ function TurnHead({ turn }: { turn: Turn }) {
 /** Of a text before "Show all"; the style shows as many lines. */
 const [shownLength, shownLines] = [700, 12];
 
-/** What was said, as it was sent; nothing where a trace has none. */
 function Words({ of, text }: { of: "Input" | "Output"; text: string | null }) {
   const [isWhole, setWhole] = useState(false);
   if (!text) return null;

@@ -14,7 +14,6 @@ export function figureOf({ cost_usd, input_tokens, output_tokens, calls }: Sums,
 
 const dayMs = 86_400_000;
 
-/** Every day of the range in order, those without calls too. */
 export function costCurve({ from, to, series }: Costs, figure: FigureName, now: string): Curve {
   const known = new Map(series.map((day) => [day.day, day]));
   const times: string[] = [];

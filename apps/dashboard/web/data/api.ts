@@ -6,7 +6,6 @@ export class ApiError extends Error {
   constructor(
     readonly status: number,
     message: string,
-    /** A message for each field of the request's body. */
     readonly fields: Readonly<Record<string, string>> = {},
     /** Further members of the answer, such as `upgrade_url`. */
     readonly details: Readonly<Record<string, unknown>> = {},
@@ -22,7 +21,6 @@ export class ApiError extends Error {
     return typeof reason === "string" ? reason : this.message;
   }
 
-  /** Whether the same request may succeed a moment later. */
   get isAway(): boolean {
     return this.status === 0 || (this.status >= 502 && this.status <= 504);
   }

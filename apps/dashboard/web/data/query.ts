@@ -38,9 +38,7 @@ export interface QueryOptions {
 export interface QueryState<T> {
   data: T | undefined;
   error: ApiError | undefined;
-  /** Nothing to show yet. */
   isLoading: boolean;
-  /** The data belong to the path before. */
   isPrevious: boolean;
   /** Asks anew, also for everything else on the page that failed. */
   refetch(): void;

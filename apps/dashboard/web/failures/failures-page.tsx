@@ -49,7 +49,6 @@ export function FailuresPage() {
   );
 }
 
-/** A row per group; its error leads to the newest of its traces. */
 function FailuresTable({ failures, onChanged }: { failures: readonly ListedFailure[]; onChanged(): void }) {
   // Outside the table, whose columns change with the window's width.
   const [muting, setMuting] = useState<ListedFailure>();

@@ -154,7 +154,6 @@ function PeoplePanel({ people, isOwner }: { people: readonly ListedPerson[]; isO
     invalidates: [...invalidates, "/me"],
   });
   const hasOneOwner = people.filter(({ role }) => role === "owner").length === 1;
-  /** Somebody must own the account. */
   const isFree = (person: ListedPerson) => !(hasOneOwner && person.role === "owner");
   const columns: readonly Column<ListedPerson>[] = [
     {

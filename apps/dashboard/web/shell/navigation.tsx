@@ -10,7 +10,6 @@ interface Entry {
   page: string;
   /** Where the link leads, unlike `page` where that has a parameter. */
   href?: string;
-  /** Beside the link: mails that did not go out. */
   count?: number;
   /** Paths below that belong to another entry. */
   except?: RegExp;

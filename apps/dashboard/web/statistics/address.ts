@@ -62,7 +62,6 @@ function unlike(part: Partial<Address>): Record<string, string> {
   return Object.fromEntries(others);
 }
 
-/** What every request of the page shares: its days and its filters. */
 function shared({ range, from, to, filters }: Address): Record<string, string | undefined> {
   return from !== undefined && to !== undefined ? { from, to, filters } : unlike({ range, filters });
 }

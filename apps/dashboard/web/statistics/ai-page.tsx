@@ -97,7 +97,6 @@ type Engine = SiteAi["engines"][number];
 type Machine = SiteAi["machines"][number];
 type PageRow = SiteAi["pages"][number];
 
-/** Requests for each visit that an engine sent. */
 function ratioOf({ crawled, answered, referred }: Engine): string {
   if (referred === 0) return "No visit";
   return `${formatCount(Math.round((crawled + answered) / referred))} : 1`;

@@ -3,7 +3,6 @@ import type { ListAnswer } from "@waymark/web-stats/statistics";
 
 export interface CardList {
   list: ListName;
-  /** The tab, and the head of the column. */
   label: string;
   isMono: boolean;
 }

@@ -76,7 +76,6 @@ function EventFilter({ name, filters, onFilters }: PageFilters & { name: string 
 interface PropertyProps extends PageFilters {
   property: string;
   counts: Readonly<Record<string, number>>;
-  /** Shares are parts of its count. */
   event: CustomEvent;
   limit: number;
 }

@@ -14,7 +14,6 @@ export function StatisticsChips({ filters: text, onFilters }: PageFilters) {
   );
 }
 
-/** With the names of countries beside their codes. */
 function named(filter: PageFilter): PageFilter {
   if (filter.dimension !== "country") return filter;
   const nameOf = (code: string) => {

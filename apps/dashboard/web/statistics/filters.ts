@@ -49,7 +49,6 @@ export function writeFilters(filters: readonly PageFilter[]): string {
     .join(";");
 }
 
-/** Splits at separators without a backslash before them. */
 function splitAt(text: string, separator: string): string[] {
   const parts = [""];
   for (const [sign] of text.matchAll(/\\.|./gsu)) {

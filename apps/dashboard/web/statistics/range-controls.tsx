@@ -21,7 +21,6 @@ export function useAddress() {
 
 interface RangeProps {
   address: Address;
-  /** The days on the page, which a custom range begins with. */
   days: { first: string; last: string } | undefined;
   onAddress(address: Address): void;
 }

@@ -9,7 +9,6 @@ interface BarProps {
   onPick: (() => void) | undefined;
 }
 
-/** A value over a bar of its share; a click on it filters the page. */
 export function ValueBar({ share, label, code = label, isMono, isFiltered, onPick }: BarProps) {
   const look = isMono ? "bar-text cut mono" : "bar-text cut";
   const content = (

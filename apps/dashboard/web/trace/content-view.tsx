@@ -20,7 +20,6 @@ interface ContentProps {
   path: string;
 }
 
-/** A stored JSON text as a conversation, a tree, or as it was sent. */
 export function ContentView(props: ContentProps) {
   const { name, text, cutBytes } = props;
   const messages = useMemo(

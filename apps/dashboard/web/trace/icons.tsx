@@ -11,7 +11,6 @@ const drawings: Readonly<Record<Kind | "failed", string>> = {
   failed: "M8 2 14.5 13.5h-13L8 2ZM8 6.5v3M8 11.5v.01",
 };
 
-/** The kind's drawing; a failed span has its own. The text beside it says the same. */
 export function KindIcon({ kind, isFailed }: { kind: Kind; isFailed: boolean }) {
   return (
     <svg

@@ -7,7 +7,6 @@ type Command = "focusFind" | "openNext" | "openPrevious" | "openHelp" | "openDet
 
 const page = 15;
 
-/** Moves in the tree by a key; false if the key is none of its. */
 export function moveByKey(key: string, view: View): boolean {
   const { rows, selected, closed, select, setOpen } = view;
   if (!selected) return false;

@@ -30,7 +30,6 @@ interface DetailsProps {
   onClose: (() => void) | undefined;
 }
 
-/** The selected span: figures at once from the outline, contents once the selection settles. */
 export function SpanDetails({ traceId, node, extent, isRunning, section, onClose }: DetailsProps) {
   const { span } = node;
   const [asked, setAsked] = useState(span.id);

@@ -213,7 +213,6 @@ function topToReveal(row: number, rows: number, { top, height }: { top: number; 
   return Math.max(0, Math.min(Math.round(start - height / 2), rows * rowHeight - height));
 }
 
-/** Lines of the ticks, and the folded stretches hatched. */
 const LaneGround = memo(({ lanes }: { lanes: Scale }) => {
   return (
     <div class="tree-columns lane-ground" aria-hidden="true">

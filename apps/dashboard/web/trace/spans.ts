@@ -15,7 +15,6 @@ export interface Span {
   isReversed: boolean;
   isFailed: boolean;
   readonly has: Readonly<Record<ContentName, boolean>>;
-  /** The head of its error text. */
   error: string | undefined;
 }
 

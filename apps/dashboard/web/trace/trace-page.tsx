@@ -32,7 +32,6 @@ import type { Tree } from "./tree.js";
 import { type Outline, useOutline } from "./use-outline.js";
 import { useView } from "./use-view.js";
 
-/** One trace: its head at once, then its spans with the first failing one open. */
 export function TracePage() {
   const id = useRoute().params["id"] ?? "";
   const outline = useOutline(id);

@@ -14,7 +14,6 @@ const overlap = 50;
 interface Loaded {
   id: string;
   trace: OutlineTrace;
-  /** The server's time of the last answer. */
   at: string;
   spans: ReadonlyMap<string, Span>;
   tree: Tree;

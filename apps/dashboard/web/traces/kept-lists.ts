@@ -8,7 +8,6 @@ export interface Place {
   /** A row in sight, and its distance from the window's top. */
   id: string;
   top: number;
-  /** Of the window, where that row is gone. */
   scrollY: number;
 }
 

@@ -107,7 +107,6 @@ function SearchBox({ text, onText }: { text: string; onText(text: string): void 
   );
 }
 
-/** The trace's own id; an unknown id leads to the page that says so. */
 async function findId({ id, otelTraceId }: NonNullable<ReturnType<typeof pastedId>>): Promise<string> {
   if (otelTraceId === undefined) return id;
   const found = await api.get<FoundTrace>(`/traces/otel/${otelTraceId}`).catch(() => undefined);

@@ -86,7 +86,6 @@ function createStore(deps: TraceListDeps, kept: TraceListState | undefined) {
 
 type Store = ReturnType<typeof createStore>;
 
-/** Reads changes of the rows on the screen, and new traces of a list that takes all. */
 function createChangesReader(deps: TraceListDeps, store: Store) {
   let since: string | undefined;
   let asked = new Set<string>();

@@ -126,7 +126,6 @@ function LimitLine({ usage: { traces, bytes } }: { usage: Usage }) {
   );
 }
 
-/** No trace has all of the filters: names the one that excludes most, with a link that drops it. */
 function NoMatch({ filters }: { filters: Filters }) {
   const key = writeFilters(filters);
   const [best, setBest] = useState<Awaited<ReturnType<typeof findBest>>>();

@@ -12,7 +12,6 @@ export function MomentDay({ iso }: { iso: string }) {
   return <Time iso={iso} text={formatMomentDay(iso)} />;
 }
 
-/** A moment in the person's zone, exact and in UTC on hover and for screen readers. */
 function Time({ iso, text }: { iso: string; text: string }) {
   const [own, utc] = [formatMoment(iso), formatUtc(iso)];
   return (

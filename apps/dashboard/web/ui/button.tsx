@@ -39,7 +39,6 @@ interface RunButtonProps<Input> extends Look {
   with: Input;
 }
 
-/** A button that runs an action. */
 export function RunButton<Input>({ of: action, with: input, ...look }: RunButtonProps<Input>) {
   return <Button {...look} isBusy={action.isBusy} onClick={() => action.run(input)} />;
 }

@@ -7,7 +7,6 @@ interface ChoicesProps<Value extends string> {
   onValue(value: Value): void;
 }
 
-/** One choice of many, as the browser's list. */
 export function Select<Value extends string>({
   label,
   value,

@@ -52,7 +52,6 @@ interface CopyFieldProps {
   onCopy?(): void;
 }
 
-/** A text to take along, such as a key or a snippet, with its button "Copy". */
 export function CopyField({ label, value, hint, lines = 1, hasButton = true, onCopy }: CopyFieldProps) {
   const shared = { class: "input mono", readOnly: true, value, spellcheck: false };
   return (

@@ -9,7 +9,6 @@ interface DateRangeProps {
   onRange(from: string, to: string): void;
 }
 
-/** Both dates of a custom range. The page follows once they are a range. */
 export function DateRange({ from, to, zone, maxDays, onRange }: DateRangeProps) {
   const [days, setDays] = useState({ from, to });
   useEffect(() => setDays({ from, to }), [from, to]);

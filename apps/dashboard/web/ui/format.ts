@@ -122,12 +122,10 @@ export function formatDay(iso: string): string {
 
 const monthNames = new Intl.DateTimeFormat("en", { month: "long", timeZone: "UTC" });
 
-/** The UTC month of a time: `November`. */
 export function formatMonth(timeMs: number): string {
   return monthNames.format(timeMs);
 }
 
-/** A day without its year: `15 Nov`. */
 export function formatShortDay(iso: string): string {
   const date = new Date(iso);
   return `${date.getUTCDate()}${space}${months[date.getUTCMonth()]}`;

@@ -10,7 +10,6 @@ interface LabelFiltersProps {
   names?: readonly LabelName[];
 }
 
-/** Adds a filter by a label: which one, then its text. */
 export function LabelSelect({ labels, onLabels, names = labelNames }: LabelFiltersProps) {
   const [name, setName] = useState<LabelName>();
   const input = useRef<HTMLInputElement>(null);

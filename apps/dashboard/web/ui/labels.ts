@@ -24,7 +24,6 @@ export function labelQuery(labels: Labels): Record<string, string | undefined> {
   return Object.fromEntries(labelNames.map((name) => [labelFilters[name].parameter, labels[name]]));
 }
 
-/** Each label in words, with what is left without it. */
 export function labelChips(labels: Labels): { says: string; without: Labels }[] {
   return labelNames.flatMap((name) => {
     const text = labels[name];

@@ -63,7 +63,6 @@ interface PanelProps {
   children?: ComponentChildren;
 }
 
-/** A card: a region named by its heading 2. */
 export function Panel({ title, actions, isFlush, children }: PanelProps) {
   const id = useId();
   if (title === undefined) return <div class={isFlush ? "panel is-flush" : "panel"}>{children}</div>;
@@ -147,7 +146,6 @@ export function Skeleton({ rows = 6 }: { rows?: number }) {
   );
 }
 
-/** Why a page has nothing to show, with another try. */
 export function ErrorNote({ error, onRetry }: { error: ApiError; onRetry?: () => void }) {
   const text = error.isAway ? "Waiting for Waymark to answer." : error.message;
   return (
@@ -165,7 +163,6 @@ interface LoadedProps<Data> {
   children(data: Data): ComponentChildren;
 }
 
-/** Shows an answer; before it comes grey bars, or why it does not. */
 export function Loaded<Data>({ of: { data, error, isLoading, refetch }, rows, children }: LoadedProps<Data>) {
   if (data !== undefined) return <>{children(data)}</>;
   if (error) return <ErrorNote error={error} onRetry={refetch} />;

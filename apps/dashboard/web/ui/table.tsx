@@ -22,7 +22,6 @@ export type Column<Row> = Exclude<Head, string> & {
   cell(row: Row, isNarrow: boolean): ComponentChildren;
 };
 
-/** The head of a column of buttons or links. */
 export const actionsColumn = { text: "Actions", sign: "", class: "is-action" };
 
 export function TableHead({ columns, isHidden }: { columns: readonly Head[]; isHidden?: boolean }) {
@@ -57,7 +56,6 @@ interface TableProps<Row> {
   keyOf?(row: Row): string;
   /** Rows of 30 instead of 36 px. */
   isDense?: boolean | undefined;
-  /** Space above and below the lines of a cell. */
   isRoomy?: boolean | undefined;
   /** Whether no cell names its row; else the first one does. */
   hasPlainRows?: boolean;
@@ -72,7 +70,6 @@ export function Table<Row extends object>({ name, isDense, isRoomy, ...rest }: T
   );
 }
 
-/** A table in a panel of its name. */
 export function TablePanel<Row extends object>(table: TableProps<Row>) {
   return (
     <Panel title={table.name} isFlush>
