@@ -11,17 +11,12 @@ export type AlertList = AnswerOf<typeof alertRoutes, "get /alerts">;
 export type ListedAlert = AlertList["alerts"][number];
 export type UnsentAlerts = AnswerOf<typeof alertRoutes, "get /alerts/unsent">;
 
-const alertsQuery = z.object({
-  state: z.enum(alertStates).optional(),
-  before: z.uuid().optional(),
-});
-
 const pageSize = 50;
 
 export function alertRoutes({ pool }: AppDeps) {
   return [
     viewerRoute("get", "/alerts", {
-      query: alertsQuery,
+      query: z.object({ state: z.enum(alertStates).optional(), before: z.uuid().optional() }),
       async handle({ viewer: { accountId }, query }) {
         const { alerts, hasMore } = await readAlertPage(pool, { accountId, ...query, limit: pageSize });
         const { plan } = await findPlan(pool, accountId);

@@ -34,18 +34,12 @@ export type Invitation = AnswerOf<typeof peopleRoutes, "post /people">;
 export type AuditList = AnswerOf<typeof peopleRoutes, "get /audit">;
 export type AuditLine = AuditList["entries"][number];
 
-const removePersonQuery = z.object({ keys: z.enum(["keep", "revoke"]).default("revoke") });
-
 /** The body of `POST /people` (owners): mails an invitation for 7 days. 201 with the {@link Invitation}; 409 for a member. */
 const invitePersonBody = z.strictObject({ email: emailField(), role: roleField() });
 export type InvitePersonBody = z.input<typeof invitePersonBody>;
 
 const changePersonBody = z.strictObject({ role: roleField() });
 export type ChangePersonBody = z.input<typeof changePersonBody>;
-
-const changeAccountBody = z.strictObject({ name: nameField() });
-
-const auditQuery = z.object({ before: z.uuid().optional() });
 
 /** Members see who is here and may leave; all else is an owner's. */
 export function peopleRoutes(deps: AppDeps) {
@@ -68,11 +62,11 @@ export function peopleRoutes(deps: AppDeps) {
       },
     }),
     ownerRoute("patch", "/account", {
-      body: changeAccountBody,
+      body: z.strictObject({ name: nameField() }),
       handle: ({ viewer, body }) => renameAccount(pool, viewer.accountId, body.name),
     }),
     viewerRoute("get", "/audit", {
-      query: auditQuery,
+      query: z.object({ before: z.uuid().optional() }),
       handle: ({ viewer: { accountId, role }, query: { before } }) => listAudit(pool, { accountId, role, before }),
     }),
   ];
@@ -132,7 +126,7 @@ function invitePersonRoute({ pool, config, guesses, mails, now }: AppDeps) {
 
 function removePersonRoute({ pool, sessions }: AppDeps) {
   return viewerRoute("delete", "/people/:person_id", {
-    query: removePersonQuery,
+    query: z.object({ keys: z.enum(["keep", "revoke"]).default("revoke") }),
     async handle({ viewer, params, query: { keys } }) {
       const personId = idOf(params["person_id"]);
       const { accountId, personId: actorId } = personId === viewer.personId ? viewer : requireOwner(viewer);

@@ -46,8 +46,6 @@ const uuids = z
   .transform((text) => text.split(",").filter(Boolean))
   .pipe(z.array(uuid).max(maxIds, `At most ${maxIds} ids`));
 
-const querySchema = z.object({ after: uuid.optional(), ids: uuids.optional() });
-
 /** A page of 5,000 spans takes some megabytes while it is made, and most of a processor. */
 const outlineLimits = {
   tasks: "outlines",
@@ -65,7 +63,7 @@ function getOutlineRoute({ pool, registry }: AppDeps) {
   return pageRoute({
     method: "get",
     path: "/traces/:id/outline",
-    query: querySchema,
+    query: z.object({ after: uuid.optional(), ids: uuids.optional() }),
     async handle({ params, query: { after, ids }, request, response }) {
       const { accountId } = viewerOf(response);
       const traceId = idOf(params["id"], "trace_not_found");
