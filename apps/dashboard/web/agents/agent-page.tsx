@@ -7,6 +7,7 @@ import { ButtonLink } from "../ui/button.js";
 import { formatCount, formatDay, formatDuration, formatShare, formatThings } from "../ui/format.js";
 import { Figure, Loaded, MissingPage, Page, Panel } from "../ui/page.js";
 import { type Column, TablePanel } from "../ui/table.js";
+import { MonoLink } from "../ui/usage.js";
 import { DayBars, FailureRate, failureRate, fillDays } from "./figures.js";
 
 export function AgentPage() {
@@ -77,11 +78,7 @@ function Errors({ detail: { agent, errors, groupedFailures } }: { detail: AgentD
     {
       text: "Error text, digits left out",
       class: "wrap",
-      cell: ({ text, traceId }) => (
-        <a class="mono" href={`/dashboard/traces/${traceId}`}>
-          {text}
-        </a>
-      ),
+      cell: ({ text, traceId }) => <MonoLink href={`/dashboard/traces/${traceId}`} text={text} />,
     },
     { text: counted, isNumber: true, cell: ({ count }) => formatCount(count) },
   ];

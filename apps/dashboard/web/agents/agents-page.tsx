@@ -5,6 +5,7 @@ import { Ago } from "../ui/ago.js";
 import { formatCount, formatDuration } from "../ui/format.js";
 import { Empty, Loaded, Page, Panel } from "../ui/page.js";
 import { type Column, Table } from "../ui/table.js";
+import { MonoLink } from "../ui/usage.js";
 import { DayBars, FailureRate } from "./figures.js";
 
 export function AgentsPage() {
@@ -48,11 +49,7 @@ function Agents({ list: { agents, from }, durations }: { list: AgentList; durati
     {
       text: "Agent",
       class: "wrap agent-name",
-      cell: ({ id }) => (
-        <a class="mono" href={`/dashboard/agents/${encodeURIComponent(id)}`}>
-          {id}
-        </a>
-      ),
+      cell: ({ id }) => <MonoLink href={`/dashboard/agents/${encodeURIComponent(id)}`} text={id} />,
     },
     { text: "Traces", isNumber: true, cell: ({ traces }) => formatCount(traces) },
     { text: "Failure rate", cell: (agent) => <FailureRate agent={agent} /> },

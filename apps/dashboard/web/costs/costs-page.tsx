@@ -7,7 +7,7 @@ import { formatCompact, formatCount, formatDay, formatDollars } from "../ui/form
 import { useRecentDays } from "../ui/list-filters.js";
 import { Empty, Loaded, Page } from "../ui/page.js";
 import { type Column, TablePanel } from "../ui/table.js";
-import { Cost } from "../ui/usage.js";
+import { Cost, MonoLink } from "../ui/usage.js";
 import { costCurve, type FigureName, figureNames, figureOf, formatTick } from "./figures.js";
 
 const choices = ["7", "30", "90"];
@@ -92,11 +92,7 @@ function CostTables({ costs, linkTo }: { costs: Costs; linkTo(agent: string): st
   };
   const agent: Column<(typeof agents)[number]> = {
     text: "Agent",
-    cell: ({ agent_id }) => (
-      <a class="mono" href={linkTo(agent_id)}>
-        {agent_id}
-      </a>
-    ),
+    cell: ({ agent_id: id }) => <MonoLink href={linkTo(id)} text={id} />,
   };
   const day: Column<(typeof series)[number]> = { text: "Day", cell: (sums) => formatDay(sums.day) };
   return (

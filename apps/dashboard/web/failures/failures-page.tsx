@@ -8,6 +8,7 @@ import { formatCount } from "../ui/format.js";
 import { useRecentDays } from "../ui/list-filters.js";
 import { ActionError, Empty, Loaded, Page, Panel } from "../ui/page.js";
 import { actionsColumn, type Column, Pager, Table } from "../ui/table.js";
+import { MonoLink } from "../ui/usage.js";
 import { MuteDialog, MutesPanel, useUnmute } from "./mutes.js";
 
 const choices = ["1", "7", "30"];
@@ -77,11 +78,7 @@ function FailuresTable({ failures, onChanged }: { failures: readonly ListedFailu
     {
       text: "Agent",
       isWide: true,
-      cell: ({ agent_id }) => (
-        <a class="mono" href={`/dashboard/agents/${encodeURIComponent(agent_id)}`}>
-          {agent_id}
-        </a>
-      ),
+      cell: ({ agent_id: id }) => <MonoLink href={`/dashboard/agents/${encodeURIComponent(id)}`} text={id} />,
     },
     { text: "Traces", isNumber: true, cell: ({ count }) => formatCount(count) },
     { text: "First", isWide: true, cell: ({ first_at }) => <Ago iso={first_at} /> },
@@ -100,9 +97,7 @@ function FailuresTable({ failures, onChanged }: { failures: readonly ListedFailu
 function FailureText({ of: { error, span_name, muted_until, trace_id } }: { of: ListedFailure }) {
   return (
     <>
-      <a class="mono" href={`/dashboard/traces/${trace_id}`}>
-        {error ?? "No error text"}
-      </a>
+      <MonoLink href={`/dashboard/traces/${trace_id}`} text={error ?? "No error text"} />
       <span class="hint">
         {span_name === null ? "no failing span" : `in ${span_name}`}
         {muted_until !== null && <Muted until={muted_until} />}

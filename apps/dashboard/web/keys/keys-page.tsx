@@ -80,14 +80,11 @@ export function KeyPanel({ service }: ServiceProps) {
 const noKeys = <Empty title="No keys yet" text="Programs sign in with a key. Create one, and Waymark shows it once." />;
 
 function Bounds({ of: { scope, share } }: { of: ListedKey }) {
-  return <>{share ? <Share of={share} /> : scope && scopeNames[scope]}</>;
-}
-
-function Share({ of: { domain, expiresAt } }: { of: NonNullable<ListedKey["share"]> }) {
-  if (expiresAt === null) return <>{domain} alone</>;
+  if (!share) return <>{scope && scopeNames[scope]}</>;
+  if (share.expiresAt === null) return <>{share.domain} alone</>;
   return (
     <>
-      {domain} alone, until <MomentDay iso={expiresAt} />
+      {share.domain} alone, until <MomentDay iso={share.expiresAt} />
     </>
   );
 }

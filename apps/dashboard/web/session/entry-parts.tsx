@@ -59,14 +59,14 @@ export function EmailField(field: EntryFieldProps) {
   return <TextField label="Email" type="email" name="email" autocomplete="username" required {...field} />;
 }
 
+const password = { label: "Password", type: "password", name: "password", required: true } as const;
+
 export function PasswordField(field: EntryFieldProps) {
-  const attributes = { type: "password", name: "password", autocomplete: "current-password" } as const;
-  return <TextField label="Password" {...attributes} required {...field} />;
+  return <TextField {...password} autocomplete="current-password" {...field} />;
 }
 
-export function NewPasswordField({ label = "Password", ...field }: EntryFieldProps & { label?: string }) {
-  const attributes = { type: "password", name: "password", autocomplete: "new-password" } as const;
-  return <TextField label={label} {...attributes} required hint="10 characters or more" {...field} />;
+export function NewPasswordField(field: EntryFieldProps & { label?: string }) {
+  return <TextField {...password} autocomplete="new-password" hint="10 characters or more" {...field} />;
 }
 
 /** Tells password managers whose password a form without an address changes. */

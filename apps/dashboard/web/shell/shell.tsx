@@ -82,7 +82,16 @@ function AccountMenu({ me, isNarrow }: { me: Me | undefined; isNarrow: boolean }
   return (
     <Menu label="Account menu" icon="person" look="quiet" isIconOnly={isNarrow}>
       {me && <div class="menu-label">{me.person.email}</div>}
-      {me && me.accounts.length > 1 && <Accounts me={me} />}
+      {me && me.accounts.length > 1 && (
+        <>
+          {me.accounts.map(({ id, name }) => (
+            <MenuItem key={id} isChecked={id === me.account.id} onClick={() => void switchAccount({ accountId: id })}>
+              {name}
+            </MenuItem>
+          ))}
+          <hr />
+        </>
+      )}
       <MenuItem href="/dashboard/settings">Settings</MenuItem>
       <hr />
       {themes.map(({ value, label }) => (
@@ -100,19 +109,6 @@ function AccountMenu({ me, isNarrow }: { me: Me | undefined; isNarrow: boolean }
       <hr />
       <MenuItem onClick={() => void signOut()}>Sign out</MenuItem>
     </Menu>
-  );
-}
-
-function Accounts({ me }: { me: Me }) {
-  return (
-    <>
-      {me.accounts.map(({ id, name }) => (
-        <MenuItem key={id} isChecked={id === me.account.id} onClick={() => void switchAccount({ accountId: id })}>
-          {name}
-        </MenuItem>
-      ))}
-      <hr />
-    </>
   );
 }
 

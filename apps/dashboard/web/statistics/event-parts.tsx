@@ -20,7 +20,7 @@ export function EventParts({
   return (
     <div class="events">
       <table class="event-names" aria-label="Event names">
-        <TableHead columns={["Event", "Count"]} isHidden />
+        <TableHead columns={[{ text: "Event" }, { text: "Count" }]} isHidden />
         <tbody>
           {shown.map((event) => (
             <tr key={event.name} class={event === selected ? "is-selected" : undefined}>

@@ -92,19 +92,21 @@ function Contents({ traceId, node: { span }, tab, isAsked }: ContentsProps) {
   const path = `/traces/${traceId}/spans/${span.id}`;
   const staleMs = span.end === undefined ? 0 : Number.POSITIVE_INFINITY;
   const { data, error, isLoading, refetch } = useQuery<SpanContents>(isAsked && hasAny ? path : undefined, { staleMs });
-  const view = (name: ContentName, title: boolean) => (
-    <ContentPart
-      key={`${span.id} ${name}`}
-      name={name}
-      title={title}
-      data={data}
-      path={path}
-      isThere={span.has[name]}
-      isLoading={isLoading}
-    />
-  );
+  const view = (name: ContentName) => {
+    const text = data?.[name] ?? undefined;
+    if (text === undefined && span.has[name] && (isLoading || !data)) return <Skeleton rows={4} />;
+    if (text === undefined) return <p class="note">No {name} was sent.</p>;
+    return <ContentView key={`${span.id} ${name}`} name={name} text={text} cutBytes={data?.cut[name]} path={path} />;
+  };
+  const titled = (name: ContentName) =>
+    span.has[name] && (
+      <>
+        <h3 class="content-title">{labelOf(name)}</h3>
+        {view(name)}
+      </>
+    );
   if (error && !data) return <ErrorNote error={error} onRetry={refetch} />;
-  if (tab !== "error") return view(tab, false);
+  if (tab !== "error") return view(tab);
   const text = data?.error ?? span.error;
   return (
     <>
@@ -118,34 +120,8 @@ function Contents({ traceId, node: { span }, tab, isAsked }: ContentsProps) {
           </pre>
         </>
       )}
-      {span.has.output && view("output", true)}
-      {span.has.input && view("input", true)}
-    </>
-  );
-}
-
-interface PartProps {
-  name: ContentName;
-  title: boolean;
-  data: SpanContents | undefined;
-  /** Of the span, below the data's address. */
-  path: string;
-  isThere: boolean;
-  isLoading: boolean;
-}
-
-function ContentPart({ name, title, data, path, isThere, isLoading }: PartProps) {
-  const text = data?.[name];
-  return (
-    <>
-      {title && <h3 class="content-title">{labelOf(name)}</h3>}
-      {text !== undefined && text !== null ? (
-        <ContentView name={name} text={text} cutBytes={data?.cut[name]} path={path} />
-      ) : isThere && (isLoading || !data) ? (
-        <Skeleton rows={4} />
-      ) : (
-        <p class="note">No {name} was sent.</p>
-      )}
+      {titled("output")}
+      {titled("input")}
     </>
   );
 }

@@ -5,13 +5,24 @@ import {
   activeFilters,
   type Filters,
   isOpenEnded,
-  noFilters,
   pastedId,
   pathOf,
   readFilters,
   withRange,
   writeFilters,
 } from "./filters.js";
+
+const noFilters: Filters = {
+  text: "",
+  status: "all",
+  agent: "",
+  longerMs: 0,
+  range: "",
+  from: "",
+  to: "",
+  after: "",
+  labels: {},
+};
 
 describe("the filters", () => {
   const days = [

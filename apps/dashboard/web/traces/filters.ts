@@ -40,16 +40,6 @@ export const durations = [
 
 const anyTime = { range: "", from: "", to: "" } as const;
 
-export const noFilters: Filters = {
-  text: "",
-  status: "all",
-  agent: "",
-  longerMs: 0,
-  ...anyTime,
-  after: "",
-  labels: {},
-};
-
 const apiStatus: Readonly<Record<StatusFilter, string>> = { all: "", failed: "error,timeout", running: "running" };
 
 /** Reads the filters of an address; unknown values count as none. */

@@ -15,7 +15,7 @@ import { ActionError, Banner, Empty, ErrorNote, Page, Panel, Skeleton } from "..
 import { Pager } from "../ui/table.js";
 import { useKeys } from "../ui/use-keys.js";
 import { examplesOf } from "./examples.js";
-import { activeFilters, type Filters, noFilters, pathOf, readFilters, writeFilters } from "./filters.js";
+import { activeFilters, type Filters, pathOf, readFilters, writeFilters } from "./filters.js";
 import { TraceFilters } from "./trace-filters.js";
 import { maxRows, type TraceListState } from "./trace-list.js";
 import { TracesTable } from "./traces-table.js";
@@ -29,7 +29,7 @@ export function TracesPage() {
   const usage = useQuery<Usage>(state?.isLoaded ? "/usage" : undefined, { staleMs: 30_000, pollMs: 60_000 });
   const now = useNow();
   useKeys(moveByKey);
-  const setFilters = (next: Filters) => route(`/dashboard/traces${writeFilters(next)}`, true);
+  const setFilters = (next: Filters) => route(hrefOf(next), true);
   const isEmpty = state?.isLoaded === true && state.rows.length === 0 && state.cursor === null;
   const isFirst = isEmpty && activeFilters(filters).length === 0;
   const live = state?.isLive && <span class="live">Live</span>;
@@ -45,7 +45,7 @@ export function TracesPage() {
           <NewTraces state={state} onShow={() => void list.showWaiting().then(() => scrollTo(0, 0))} />
           {filters.after !== "" && (
             <p class="limit-line">
-              These are older traces. <a href={newestHref(filters)}>Back to the newest</a>
+              These are older traces. <a href={hrefOf({ ...filters, after: "" })}>Back to the newest</a>
             </p>
           )}
           {isEmpty ? (
@@ -77,15 +77,13 @@ function NewTraces({ state, onShow }: { state: TraceListState | undefined; onSho
   );
 }
 
-function newestHref(filters: Filters): string {
-  return `/dashboard/traces${writeFilters({ ...filters, after: noFilters.after })}`;
-}
+const hrefOf = (filters: Filters) => `/dashboard/traces${writeFilters(filters)}`;
 
 function End({ state, filters, onMore }: { state: TraceListState; filters: Filters; onMore(): void }) {
   if (state.cursor === null || !state.isLoaded || state.error) return null;
   if (state.rows.length < maxRows) return <Pager hasMore isLoading={state.isLoadingMore} more={onMore} />;
   return (
-    <a class="pager" href={`/dashboard/traces${writeFilters({ ...filters, after: state.cursor })}`}>
+    <a class="pager" href={hrefOf({ ...filters, after: state.cursor })}>
       Older traces
     </a>
   );
@@ -147,7 +145,7 @@ function NoMatch({ filters }: { filters: Filters }) {
         <p>
           “{best.label}” excludes most: {best.hasMore ? "more than " : ""}
           {best.found} {best.found === 1 && !best.hasMore ? "trace" : "traces"} without it.{" "}
-          <a href={`/dashboard/traces${writeFilters(best.without)}`}>Drop “{best.label}”</a>
+          <a href={hrefOf(best.without)}>Drop “{best.label}”</a>
         </p>
       )}
     </Empty>

@@ -18,9 +18,9 @@ interface TracesTableProps {
 }
 
 const columns: readonly Head[] = [
-  "Status",
-  "Trace",
-  "Agent",
+  { text: "Status" },
+  { text: "Trace" },
+  { text: "Agent" },
   { text: "Duration", isNumber: true },
   { text: "Tokens", isNumber: true },
   { text: "Cost", isNumber: true },

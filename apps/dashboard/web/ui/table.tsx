@@ -4,18 +4,15 @@ import { classNames } from "./class-names.js";
 import { Panel } from "./page.js";
 import { useNarrow } from "./use-size.js";
 
-/** A column's head: its text, or more where the column is unlike text. */
-export type Head =
-  | string
-  | {
-      text: string;
-      /** Numbers stand at the end; their cells have the class `number`. */
-      isNumber?: boolean;
-      /** Shown in the text's place, which stays for screen readers; empty shows nothing. */
-      sign?: string;
-    };
+export interface Head {
+  text: string;
+  /** Numbers stand at the end; their cells have the class `number`. */
+  isNumber?: boolean;
+  /** Shown in the text's place, which stays for screen readers; empty shows nothing. */
+  sign?: string;
+}
 
-export type Column<Row> = Exclude<Head, string> & {
+export type Column<Row> = Head & {
   class?: string;
   /** Left out below the table's `narrowPx`. */
   isWide?: boolean;
@@ -28,21 +25,12 @@ export function TableHead({ columns, isHidden }: { columns: readonly Head[]; isH
   return (
     <thead class={isHidden ? "sr-only" : undefined}>
       <tr>
-        {columns.map((column, at) => {
-          const { text, isNumber = false, sign = undefined } = typeof column === "string" ? { text: column } : column;
-          return (
-            <th key={`${at} ${text}`} scope="col" class={isNumber ? "number" : undefined}>
-              {sign === undefined ? (
-                text
-              ) : (
-                <>
-                  {sign && <span aria-hidden="true">{sign}</span>}
-                  <span class="sr-only">{text}</span>
-                </>
-              )}
-            </th>
-          );
-        })}
+        {columns.map(({ text, isNumber, sign }) => (
+          <th key={text} scope="col" class={isNumber ? "number" : undefined}>
+            {sign && <span aria-hidden="true">{sign}</span>}
+            {sign === undefined ? text : <span class="sr-only">{text}</span>}
+          </th>
+        ))}
       </tr>
     </thead>
   );

@@ -1,5 +1,14 @@
 import { formatCompact, formatCount, formatDollars } from "./format.js";
 
+/** A link whose text is an id or an error, as it was sent. */
+export function MonoLink({ href, text }: { href: string; text: string }) {
+  return (
+    <a class="mono" href={href}>
+      {text}
+    </a>
+  );
+}
+
 interface TokenCounts {
   input_tokens?: number | undefined;
   output_tokens?: number | undefined;
