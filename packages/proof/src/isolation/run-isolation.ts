@@ -160,7 +160,7 @@ async function judge(system: System, act: Act, performed: Performed, others: rea
   return faults;
 }
 
-const openPaths = /^\/(health|ready|webhooks\/|js\/|api\/event)|\/dashboard\/api\/(sign-|forgot|link)/;
+const openPaths = /^\/(health|ready|webhooks\/|js\/|api\/event)|\/dashboard\/api\/(sign-|forgot|link|unsubscribe)/;
 
 function isGuarded({ path }: Operation): boolean {
   return !openPaths.test(path);
