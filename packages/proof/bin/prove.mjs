@@ -8,7 +8,7 @@ import { fetchNode } from "../../testing/bin/fetch-node.mjs";
 const benches = {
   traces: "dist/traces/main.js",
   neighbours: "dist/neighbours/main.js",
-  analytics: "bench/analytics/main.mjs",
+  analytics: "src/analytics/main.mjs",
 };
 
 const words = process.argv.slice(2).filter((arg) => arg !== "--");

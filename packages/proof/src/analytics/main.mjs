@@ -88,7 +88,7 @@ async function measureImport({ folder, connectionString }, site, events) {
   const before = process.hrtime.bigint();
   const program = fileURLToPath(new URL("../../../cli/bin/waymark.mjs", import.meta.url));
   const cli = spawn(process.execPath, [program, "import", "--site", site.id, "--file", file, "--json"], {
-    env: { ...process.env, DATABASE_URL: connectionString },
+    env: { DATABASE_URL: connectionString },
     stdio: ["ignore", "pipe", "inherit"],
   });
   let output = "";
