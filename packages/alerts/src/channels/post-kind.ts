@@ -1,6 +1,6 @@
 import { cut } from "../mail/index.js";
 import type { Message } from "../sending/compose-message.js";
-import { judgePost } from "../sending/post.js";
+import { judgePost } from "../sending/judge-answer.js";
 import type { Kind, Sending } from "./kind.js";
 
 const maxUrlLength = 2_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { judgePost } from "./post.js";
+import { judgePost } from "./judge-answer.js";
 
 const first = { attempts: 0, ageMs: 0 };
 const answered = (status: number, retryAfter?: string, text = "", isInside = false) => ({

@@ -1,7 +1,7 @@
 import { normaliseEmail } from "@waymark/service/fields";
 import { escapeHtml, type Mail, styles } from "../../mail/index.js";
 import type { Message } from "../../sending/compose-message.js";
-import { judgeMail } from "../../sending/post.js";
+import { judgeMail } from "../../sending/judge-answer.js";
 import type { Kind } from "../kind.js";
 
 export const mail: Kind = {
