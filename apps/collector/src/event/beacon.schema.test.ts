@@ -21,6 +21,8 @@ const body = fc.record<JsonBody>(
       text.map((path) => `https://example.com/${path}`),
     ),
     domain: fc.oneof(
+      // Often enough that the count below never depends on the seed.
+      { weight: 4, arbitrary: oneOf("example.com", "www.Example.com", "a.b,c.d") },
       oneOf("example.com", "www.Example.com", " a.b", "a.b,c.d", "", ",", "ü.de", 1, "a".repeat(1_001)),
       text,
     ),
