@@ -41,6 +41,7 @@ class Waymark(Sender):
         exit_timeout: float = 2.0,
         threads: int = 8,
         on_error: Callable[[WaymarkLoss], object] | None = None,
+        trace_context: bool = False,
     ) -> None:
         key = str(api_key or os.environ.get("WAYMARK_TRACE_KEY") or "").strip()
         url = str(base_url or os.environ.get("WAYMARK_TRACE_URL") or "http://127.0.0.1:4100").rstrip("/")
@@ -59,6 +60,7 @@ class Waymark(Sender):
             exit_timeout=exit_timeout,
             threads=max(1, threads),
             on_error=on_error,
+            trace_context=bool(trace_context),
         )
         super().__init__(options, refusal)
         self._agent_id = agent_id
@@ -69,14 +71,22 @@ class Waymark(Sender):
         global _newest
         _newest = weakref.ref(self)
 
-    def start_trace(self, agent_id: str = "", name: str = "", metadata: Mapping[str, object] | None = None) -> Trace:
+    def start_trace(
+        self,
+        agent_id: str = "",
+        name: str = "",
+        metadata: Mapping[str, object] | None = None,
+        traceparent: str | None = None,
+    ) -> Trace:
         """
+        With the header `traceparent` of a request the trace is a part of the sender's.
+
         Begins a trace. In this thread or task, `observe` functions record into it until it ends, unless in a `with` of
         another one.
         """
         if not agent_id:
             warn_once("agent", "a trace needs an agent_id")
-        trace = self._begin(agent_id, name, metadata)
+        trace = self._begin(agent_id, name, metadata, traceparent)
         scope = current_scope()
         if scope is None or not scope.is_entered:
             current.set(Scope(trace, None, False))

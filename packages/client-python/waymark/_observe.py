@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Generator, Mapping
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ._process import log
-from ._records import Span, Token, Trace, current, current_scope, is_failure, leave
+from ._records import Span, Token, Trace, current_scope, enter, is_failure, leave
 from ._values import describe, json_of
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Call:
     def __enter__(self) -> None:
         """Makes the span current; a generator leaves it at each value."""
         if self._span is not None:
-            self._token = current.set(self._span._own_scope())
+            self._token = enter(self._span._own_scope())
 
     def __exit__(self, *_: object) -> None:
         token, self._token = self._token, None

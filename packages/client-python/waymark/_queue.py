@@ -21,6 +21,7 @@ from ._records import (
     Span,
     Trace,
 )
+from ._shared import Shared, remote_of
 
 _Method = Callable[..., None]
 MAX_LOSS_NAMES, MAX_LOSS_REASONS = 5, 20
@@ -79,6 +80,7 @@ class Options(NamedTuple):
     exit_timeout: float
     threads: int
     on_error: Callable[[WaymarkLoss], object] | None
+    trace_context: bool
 
 
 class Queue:
@@ -113,21 +115,24 @@ class Queue:
 
     # Recording
 
-    def _begin(self, agent_id: object, name: object, metadata: object = None) -> Trace:
-        trace = Trace(self, agent_id, name, metadata)
+    def _begin(self, agent_id: object, name: object, metadata: object = None, traceparent: object = None) -> Trace:
+        is_shared = self._options.trace_context
+        trace = Trace(self, agent_id, name, metadata, remote_of(traceparent, is_shared), is_shared)
         self._add_trace(trace)
         return trace
 
     @harmless
     def _add_trace(self, trace: Trace) -> None:
         with self._lock:
-            if self._admit(trace, traces=1):
+            if self._admit(trace, traces=1) and trace._shared is None:
                 self._enqueue(trace, None, "create", trace._size)
                 self._schedule(trace, time.monotonic())
 
     @harmless
     def _add_span(self, span: Span) -> None:
         trace = span._trace
+        if trace._shared and span._tail is None:
+            return trace._shared.note(span)
         with self._lock:
             is_admitted = self._admit(trace, spans=1)
             self._adopt(trace)
@@ -155,6 +160,8 @@ class Queue:
             tail += span._take_attributes()
             span._tail = tail
             span._size += len(tail)
+            if trace._shared:
+                return self._add_span(span) if trace._shared.is_due(span) else None
             self._bytes += len(tail)
             if span._state == NEW:
                 trace._waiting_bytes += len(tail)
@@ -175,6 +182,18 @@ class Queue:
             trace._end = body
             self._enqueue(trace, None, "end", FRAME_BYTES)
             self._schedule(trace, time.monotonic())
+
+    @harmless
+    def _end_shared(self, trace: Trace, shared: Shared, status: str) -> None:
+        """Sends the span that stands for the trace, once both have ended."""
+        with self._lock:
+            if trace._state == LOST or trace._owner != self._epoch:
+                return
+            shared.status = status
+            if shared.root is None:
+                shared.make_root(trace)
+            elif shared.root._tail is not None:
+                self._add_span(shared.root)
 
     def _admit(self, trace: Trace, traces: int = 0, spans: int = 0) -> bool:
         """Whether the queue takes a new record; if not, it is lost. The ends of open spans are always taken."""

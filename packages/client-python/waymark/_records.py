@@ -9,10 +9,11 @@ from collections import deque
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Tuple, TypeVar
 
 from ._facts import attributes_of, kind_of, status_of_span, status_of_trace, warn_once
 from ._labels import propagated_body
+from ._shared import Remote, Shared, enter_otel, leave_otel
 from ._values import describe, json_object_of, json_of, members_of, stack_of, text_of
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ class Scope(NamedTuple):
 current: contextvars.ContextVar[Scope | None] = contextvars.ContextVar("waymark", default=None)
 
 
-Token = contextvars.Token[Optional[Scope]]
+# With that of OpenTelemetry's context.
+Token = Tuple[contextvars.Token[Optional[Scope]], Any]
 
 
 def current_scope() -> Scope | None:
@@ -49,10 +51,18 @@ def current_scope() -> Scope | None:
     return scope if scope and (scope.is_entered or not scope.trace._has_ended) else None
 
 
+def enter(scope: Scope) -> Token:
+    """Makes a span current, for OpenTelemetry too where services share the run."""
+    shared, span = scope.trace._shared, scope.span
+    ids = shared and (shared.root_id if span is None else span._span_id)
+    return current.set(scope), enter_otel(shared.trace_id, ids) if shared and ids else None
+
+
 def leave(token: Token | None) -> None:
     try:
         if token is not None:
-            current.reset(token)
+            leave_otel(token[1])
+            current.reset(token[0])
     except ValueError:
         # Left in another task than it was entered in.
         current.set(None)
@@ -94,6 +104,16 @@ class Context:
         facts = attributes_of(attributes, model, provider, usage, "gen_ai.request.model")
         return trace._open(name, parent, input, facts, kind)
 
+    @property
+    def traceparent(self) -> str | None:
+        """The header for requests to other services, which then record below this; only with `trace_context`."""
+        trace, span, _ = self._own_scope()
+        shared = trace._shared
+        if shared is None:
+            warn_once("traceparent", "a run has a traceparent if the client has the option trace_context")
+            return None
+        return shared.traceparent(span._span_id if span and span._span_id else shared.root_id)
+
     def _own_scope(self) -> Scope:
         raise NotImplementedError
 
@@ -101,7 +121,7 @@ class Context:
         raise NotImplementedError
 
     def __enter__(self: Own) -> Own:
-        self._tokens.append(current.set(self._own_scope()))
+        self._tokens.append(enter(self._own_scope()))
         return self
 
     async def __aenter__(self: Own) -> Own:
@@ -124,7 +144,7 @@ class Span(Context):
 
     __slots__ = (
         "_trace", "_parent", "_epoch", "_state", "_id", "_head", "_tail", "_size", "_ticket",
-        "_attributes", "_output", "_error", "_status",
+        "_attributes", "_output", "_error", "_status", "_span_id",
     )  # fmt: skip
 
     def __init__(
@@ -147,6 +167,8 @@ class Span(Context):
         if known:
             self._head += b',"kind":' + json_of(known)
         self._tail: bytes | None = None
+        # OpenTelemetry's, where services share the run.
+        self._span_id: str | None = None
         self._attributes: dict[str, bytes] = {}
         self._output: bytes | None = None
         self._error: str | None = None
@@ -231,23 +253,29 @@ class Trace(Context):
     __slots__ = (
         "_queue", "_name", "_owner", "_epoch", "_started", "_origin", "_key", "_body", "_state", "_id", "_reason", "_has_ended",
         "_size", "_tickets", "_waiting", "_waiting_bytes", "_parts", "_closing", "_end", "_in_flight", "_is_batching",
-        "_due", "__weakref__",
+        "_due", "_shared", "__weakref__",
     )  # fmt: skip
 
-    def __init__(self, queue: Queue, agent_id: object, name: object, metadata: object) -> None:
+    def __init__(
+        self, queue: Queue, agent_id: object, name: object, metadata: object, remote: Remote | None, is_shared: bool
+    ) -> None:
         super().__init__()
         self._queue, self._owner, self._epoch = queue, queue._epoch, queue._epoch
         self._started, self._origin = time.time(), time.perf_counter()
         agent, label = text_of(agent_id, MAX_AGENT_ID) or "(no name)", text_of(name, MAX_NAME) or "(no name)"
         self._name = label
         body = b'{"agent_id":' + json_of(agent) + b',"name":' + json_of(label)
-        body += b',"status":"running","started_at":"' + self._now() + b'"'
-        body += propagated_body()
-        if metadata is not None:
-            body += b',"metadata":' + json_object_of(metadata)
+        started, labels = self._now(), propagated_body()
+        body += b',"status":"running","started_at":"' + started + b'"' + labels
+        known = None if metadata is None else json_object_of(metadata)
+        if known is not None:
+            body += b',"metadata":' + known
         self._key, self._body = os.urandom(16).hex(), body + b"}"
         self._size = FRAME_BYTES + len(body)
         self._state, self._id, self._reason = NEW, None, ""  # type: int, Optional[str], str
+        self._shared = Shared(remote, agent, labels, known, started) if is_shared or remote else None
+        if self._shared:
+            self._state, self._id = STORED, self._shared.trace_id
         self._has_ended = False
         self._forget()
 
@@ -273,6 +301,8 @@ class Trace(Context):
             return
         self._has_ended = True
         known = status_of_trace(status)
+        if self._shared:
+            return self._queue._end_shared(self, self._shared, known)
         self._queue._end_trace(self, b'{"status":"' + known.encode() + b'","ended_at":"' + self._now() + b'"}')
 
     def _own_scope(self) -> Scope:

@@ -90,7 +90,9 @@ class Connection:
         if self._http.sock is not None:
             self._http.sock.settimeout(timeout)
         try:
-            self._http.request(method, f"{self._url.path}/api/v1{path}", body, headers)
+            # That of OpenTelemetry stands apart.
+            base = self._url.path if path == "/v1/traces" else f"{self._url.path}/api/v1"
+            self._http.request(method, base + path, body, headers)
             response = self._http.getresponse()
             data = response.read(MAX_ANSWER_BYTES)
             if response.will_close or not response.isclosed():
@@ -111,7 +113,9 @@ class Connection:
             opened.request("GET", f"{self._url.path}/api/v1{path}", None, headers)
             response = opened.getresponse()
             if response.status != 200:
-                raise Failure(f"{response.status} {text_of(response.read(500).decode(errors='replace'), 500)}", response.status)
+                raise Failure(
+                    f"{response.status} {text_of(response.read(500).decode(errors='replace'), 500)}", response.status
+                )
             event, event_id, data = "message", "", ""
             while True:
                 line = response.readline(MAX_ANSWER_BYTES)

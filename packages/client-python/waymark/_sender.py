@@ -87,7 +87,15 @@ class Sender(Queue):
                 answer = str(self._request(connection, "POST", "/traces", trace._body, trace._key)["trace_id"])
             elif kind == "batch":
                 path = f"/traces/{trace._id}/spans/batch"
-                answer = self._request(connection, "POST", path, batch_body(spans), os.urandom(16).hex())["span_ids"]
+                if trace._shared:
+                    told = self._request(connection, "POST", "/v1/traces", trace._shared.body(spans))
+                    self._note_partial(trace, told.get("partialSuccess") or {})
+                    self._sent_traces += trace._shared.root in spans
+                    answer = [span._span_id for span in spans]
+                else:
+                    answer = self._request(connection, "POST", path, batch_body(spans), os.urandom(16).hex())[
+                        "span_ids"
+                    ]
                 if len(answer) != len(spans):
                     raise Failure("the service gave another number of ids", -1)
             elif kind == "close":
@@ -107,6 +115,13 @@ class Sender(Queue):
             if trace._is_urgent() or (trace._due is None and trace._has_work()):
                 self._schedule(trace, time.monotonic())
             self._settled.notify_all()
+
+    def _note_partial(self, trace: Trace, partial: dict[str, Any]) -> None:
+        rejected = int(partial.get("rejectedSpans") or 0)
+        if rejected:
+            with self._lock:
+                self._sent_spans -= rejected
+                self._lose(trace, str(partial.get("errorMessage")), spans=rejected)
 
     def _settle(self, job: Job, answer: Any, failure: Failure | None) -> None:
         kind, trace, spans = job

@@ -3,6 +3,7 @@ import { WaymarkError, type WaymarkLossError } from "./errors.js";
 import { atExit } from "./exit.js";
 import { type Counts, Reports } from "./reports.js";
 import { Sender } from "./sender.js";
+import { SharedQueue, type SharedTrace } from "./shared-queue.js";
 import { byteLength } from "./texts.js";
 import { TraceQueue, type TraceQueueDeps } from "./trace-queue.js";
 import { type Connection, type ConnectionOptions, sleep } from "./transport.js";
@@ -116,6 +117,8 @@ export function createRecorder(connection: Connection, given: RecorderOptions & 
     /** Creates a trace from its JSON; without capacity it is lost, and the result undefined. */
     open: (name: string, text: string): TraceQueue | undefined =>
       admit(name, { traces: 1 }) ? new TraceQueue(deps, name, { text, bytes: byteLength(text) }) : undefined,
+    share: (name: string, trace: SharedTrace): TraceQueue | undefined =>
+      admit(name, { traces: 1 }) ? new SharedQueue(deps, name, trace) : undefined,
     backpressure: (): Promise<void> | undefined =>
       options.whenFull === "wait" && state.isOpen && capacity.isFull() ? capacity.nextRelease() : undefined,
     flush,

@@ -146,8 +146,8 @@ export class Sender {
     const lease = { job, untilMs: now + this.attemptTimeoutMs + graceMs, stop: new AbortController() };
     this.leases.add(lease);
     if (job.attempts++ === 0) job.firstAtMs = now;
-    const { method, path, idempotencyKey } = job;
-    const call = { method, path, body: job.queue.bodyOf(job), ...(idempotencyKey && { idempotencyKey }) };
+    const { method, path, isWhole = false, idempotencyKey } = job;
+    const call = { method, path, isWhole, body: job.queue.bodyOf(job), ...(idempotencyKey && { idempotencyKey }) };
     const outcome = await this.connection.attempt(
       call,
       {

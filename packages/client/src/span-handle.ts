@@ -6,6 +6,7 @@ import { type SpanFacts, toAttributes } from "./span-attributes.js";
 import { openedBytes, type SpanRecord } from "./span-record.js";
 import { createCollector, tap } from "./tap.js";
 import { describeThrown, messageOf, toName } from "./texts.js";
+import { withinOtel, writeTraceparent } from "./trace-context.js";
 import type { TraceQueue } from "./trace-queue.js";
 import { toJsonText, toObjectText } from "./values.js";
 
@@ -13,6 +14,8 @@ export interface SpanOptions extends SpanFacts {
   /** Any value, serialized at once. */
   input?: unknown;
   kind?: SpanKind | undefined;
+  /** For a span that is told later: when it began, but not before its parent. Default now. */
+  startedAt?: Date | undefined;
 }
 
 export interface RunOptions<T> extends SpanOptions {
@@ -43,8 +46,10 @@ export interface SpanParent {
 }
 
 export interface SpanHandle extends SpanParent {
-  /** The service's id, or undefined if the span is lost. Never rejects. */
+  /** The service's id, OpenTelemetry's in a shared run, or undefined if the span is lost. Never rejects. */
   readonly id: Promise<string | undefined>;
+  /** The header for requests to other services, which then record below this span; only with `traceContext`. */
+  readonly traceparent: string | undefined;
   /** Keeps values for the end of the span; later ones win. */
   set(values: SetOptions): SpanHandle;
   /** Only the first end counts. */
@@ -65,6 +70,8 @@ interface TracingDeps {
   warn: Warn;
   /** Undefined if the trace is lost, and its spans with it. */
   queue: TraceQueue | undefined;
+  /** Of a run that services share. */
+  traceId: string | undefined;
 }
 
 /** The span that code runs in, of all clients of this process. */
@@ -85,13 +92,16 @@ export function currentTracing(): Tracing | undefined {
 export function createTracing(deps: TracingDeps): Tracing {
   const records = new WeakMap<SpanHandle, SpanRecord>();
   const below = (parentNow: () => SpanRecord | undefined): Tracing => {
-    const open = (name: string, options: SpanOptions | undefined, parent: SpanRecord | undefined) => {
+    const open = (name: string, options: SpanOptions | undefined, parent: SpanRecord | undefined): OpenedSpan => {
       const record = openRecord(deps, name, options ?? {}, parent);
       const tracing = below(() => record);
       const { idOf, set, setOutput, end } = createEnd(deps, record);
       const span: SpanHandle = {
         get id() {
           return idOf();
+        },
+        get traceparent() {
+          return toTraceparent(deps, record.spanId);
         },
         span: tracing.span,
         run: tracing.run,
@@ -103,7 +113,9 @@ export function createTracing(deps: TracingDeps): Tracing {
       };
       records.set(span, record);
       tracings.set(span, tracing);
-      return { span, setOutput };
+      const { traceId } = deps;
+      const remote = traceId && record.spanId ? { traceId, spanId: record.spanId } : undefined;
+      return { span, setOutput, within: <T>(work: () => T) => context.run(span, () => withinOtel(remote, work)) };
     };
     return {
       span: (name, options) => open(name, options, parentNow()).span,
@@ -123,13 +135,24 @@ export function createTracing(deps: TracingDeps): Tracing {
   });
 }
 
+export function toTraceparent({ traceId, warn }: Pick<TracingDeps, "traceId" | "warn">, spanId: string | undefined) {
+  if (!traceId) warn("traceparent", "a run has a `traceparent` if the client has the option `traceContext`");
+  return traceId && spanId ? writeTraceparent({ traceId, spanId }) : undefined;
+}
+
+interface OpenedSpan {
+  span: SpanHandle;
+  setOutput(text: string | undefined): void;
+  within<T>(work: () => T): T;
+}
+
 function openRecord(deps: TracingDeps, name: string, options: SpanOptions, parent: SpanRecord | undefined): SpanRecord {
   const input = toJsonText(options.input);
   const attributes = toObjectText(toAttributes(options, "gen_ai.request.model"));
   const record: SpanRecord = {
     name: toName(name),
     kind: toKind(options.kind, deps.warn),
-    startedAt: deps.clock(),
+    startedAt: startOf(options.startedAt, parent) ?? deps.clock(),
     parent,
     input,
     attributes,
@@ -142,6 +165,13 @@ function openRecord(deps: TracingDeps, name: string, options: SpanOptions, paren
   };
   record.bytes = openedBytes(record.name, input, attributes);
   return record;
+}
+
+/** Undefined for none, and for no date. */
+function startOf(given: Date | undefined, parent: SpanRecord | undefined): string | undefined {
+  if (!(given instanceof Date) || Number.isNaN(given.getTime())) return undefined;
+  const start = given.toISOString().replace("Z", "000Z");
+  return parent && parent.startedAt > start ? parent.startedAt : start;
 }
 
 function createEnd({ queue, recorder, clock, warn, traceName }: TracingDeps, record: SpanRecord) {
@@ -196,7 +226,7 @@ function createEnd({ queue, recorder, clock, warn, traceName }: TracingDeps, rec
 }
 
 function perform<T>(
-  { span, setOutput }: { span: SpanHandle; setOutput(text: string | undefined): void },
+  { span, setOutput, within }: OpenedSpan,
   work: (span: SpanHandle) => T,
   { output }: RunOptions<Awaited<T>>,
   onEnd: OnEnd = () => undefined,
@@ -216,7 +246,7 @@ function perform<T>(
         span.end(picked);
         onEnd();
       },
-      within: (step) => context.run(span, step),
+      within,
     });
     if (tapped !== undefined) return tapped as Result;
     span.end(picked ?? { output: result });
@@ -224,7 +254,7 @@ function perform<T>(
     return result;
   };
   try {
-    const result = context.run(span, () => work(span));
+    const result = within(() => work(span));
     if (!isThenable(result)) return finish(result);
     return result.then(finish, (thrown: unknown) => {
       fail(thrown);

@@ -28,6 +28,8 @@ export interface SpanRecord {
   endsApart: boolean;
   state: "waiting" | "sending" | "stored" | "lost";
   id: string | undefined;
+  /** OpenTelemetry's, in a run that services share. */
+  spanId?: string;
   /** Its share of the queue's capacity. */
   bytes: number;
   /** Called once, with undefined if the span is lost. */
@@ -74,12 +76,12 @@ export function toObject(members: object, texts: Readonly<Record<string, string 
   return `${JSON.stringify(members).slice(0, -1)}${parts.join("")}}`;
 }
 
-function merged(start: string | undefined, end: string | undefined): string | undefined {
+export function merged(start: string | undefined, end: string | undefined): string | undefined {
   if (start === undefined || end === undefined) return start ?? end;
   return JSON.stringify({ ...JSON.parse(start), ...JSON.parse(end) });
 }
 
-function livingParent({ parent }: SpanRecord): SpanRecord | undefined {
+export function livingParent({ parent }: SpanRecord): SpanRecord | undefined {
   let living = parent;
   while (living?.state === "lost") living = living.parent;
   return living;

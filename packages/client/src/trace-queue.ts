@@ -17,6 +17,7 @@ export interface Job {
   readonly records: readonly SpanRecord[];
   readonly method: "POST" | "PATCH";
   readonly path: string;
+  readonly isWhole?: boolean;
   readonly idempotencyKey?: string;
   attempts: number;
   firstAtMs: number;
@@ -49,19 +50,23 @@ export class TraceQueue {
   private parts: SpanRecord[][] = [];
   private closing: SpanRecord[] = [];
   private end: TraceEnd | undefined;
-  private isEnded = false;
+  protected isEnded = false;
   private isBatching = false;
   private inFlight = 0;
   private creation: Promise<string | undefined> | undefined;
   private onCreated: (id: string | undefined) => void = () => undefined;
 
+  /** @param trace its JSON, or the id of one that exists */
   constructor(
-    private readonly deps: TraceQueueDeps,
+    protected readonly deps: TraceQueueDeps,
     readonly name: string,
-    private readonly trace: { text: string; bytes: number },
+    private readonly trace: { text: string; bytes: number } | { id: string },
   ) {
-    this.take(1, trace.bytes);
-    deps.onWork(this, true);
+    if ("id" in trace) [this.id, this.state] = [trace.id, "stored"];
+    else {
+      this.take(1, trace.bytes);
+      deps.onWork(this, true);
+    }
   }
 
   /** The service's id; undefined if the trace could not be created. */
@@ -130,7 +135,7 @@ export class TraceQueue {
   }
 
   bodyOf({ kind, records }: Job): string {
-    if (kind === "create") return this.trace.text;
+    if (kind === "create") return "text" in this.trace ? this.trace.text : "";
     if (kind === "batch") return toBatchText(records);
     const [record] = records;
     return record?.end ? toEndText(record.end) : JSON.stringify(this.end);
@@ -219,7 +224,7 @@ export class TraceQueue {
   private settleCreation(id: string | undefined): void {
     this.id = id;
     this.state = id === undefined ? "lost" : "stored";
-    this.give(this.trace.bytes);
+    if ("bytes" in this.trace) this.give(this.trace.bytes);
     this.onCreated(id);
   }
 
@@ -262,7 +267,7 @@ export class TraceQueue {
   }
 }
 
-function settleRecord(record: SpanRecord, id: string | undefined): void {
+export function settleRecord(record: SpanRecord, id: string | undefined): void {
   record.state = id === undefined ? "lost" : "stored";
   record.id = id;
   record.input = undefined;

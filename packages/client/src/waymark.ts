@@ -5,15 +5,29 @@ import { createClock, createContext } from "./context.js";
 import { toLabels } from "./labels.js";
 import { type AnyFunction, type BeginCall, type ObserveOptions, observeWith, setNewest } from "./observe.js";
 import { createRecorder, type RecorderOptions, type RecorderStats } from "./recorder.js";
-import { createTracing, type RunOptions, type SpanHandle, type SpanParent, type Tracing } from "./span-handle.js";
+import { shareTrace } from "./shared-queue.js";
+import {
+  createTracing,
+  type RunOptions,
+  type SpanHandle,
+  type SpanParent,
+  type Tracing,
+  toTraceparent,
+} from "./span-handle.js";
 import { toObject } from "./span-record.js";
 import { toName, toText } from "./texts.js";
+import { activeOtelSpan, readTraceparent } from "./trace-context.js";
 import { type ConnectionOptions, createTransport } from "./transport.js";
 import { toObjectText } from "./values.js";
 
 export interface WaymarkOptions extends ConnectionOptions, RecorderOptions {
   /** The agent of what `observe` and the wrappers record outside a trace. */
   agentId?: string | undefined;
+  /**
+   * Other services may record into the runs of this one, which have OpenTelemetry's ids, and a run within a span of
+   * OpenTelemetry belongs to its trace. Spans are then sent when they end. Default false.
+   */
+  traceContext?: boolean | undefined;
 }
 
 /** Labels in the API's names or in camel case. */
@@ -25,13 +39,17 @@ export interface Labels extends TraceLabels {
 export type TraceOptions = Labels & {
   name: string;
   metadata?: Readonly<Record<string, unknown>> | null | undefined;
+  /** The header of a request: this run is a part of the sender's. Null keeps it apart from a span of OpenTelemetry. */
+  traceparent?: string | null | undefined;
 } & ({ agent_id: string } | { agentId: string });
 
 export type EndStatus = Exclude<TraceStatus, "running">;
 
 export interface TraceHandle extends SpanParent {
-  /** The service's id, or undefined if the trace could not be created. Never rejects. */
+  /** The service's id, OpenTelemetry's of a shared run, or undefined if the trace could not be created. Never rejects. */
   readonly id: Promise<string | undefined>;
+  /** As that of a span. */
+  readonly traceparent: string | undefined;
   /** Ends the trace, as `success` by default. Resolves at once: `flush` waits for the network. Only the first end counts. */
   end(status?: EndStatus): Promise<void>;
 }
@@ -62,8 +80,8 @@ export interface Waymark {
   stats(): RecorderStats;
 }
 
-const traceNames = ["agent_id", "name", "metadata", ...labelNames];
-const runNames = ["input", "output", "kind", "attributes", "model", "provider", "usage"];
+const traceNames = ["agent_id", "name", "metadata", "traceparent", ...labelNames];
+const runNames = ["input", "output", "kind", "startedAt", "attributes", "model", "provider", "usage"];
 
 /** Never throws: with wrong options it warns once and records nothing. */
 export function createWaymark(given?: WaymarkOptions): Waymark {
@@ -75,21 +93,32 @@ export function createWaymark(given?: WaymarkOptions): Waymark {
   const propagated = createContext<Record<string, unknown>>();
 
   function begin(given: unknown): { trace: TraceHandle; tracing: Tracing; name: string } {
-    const { agent_id, name, metadata, ...own } = toSnakeCase(given, [...traceNames, ...runNames], warn, "startTrace");
+    const { agent_id, name, metadata, traceparent, ...own } = toSnakeCase(
+      given,
+      [...traceNames, ...runNames],
+      warn,
+      "startTrace",
+    );
     if (!agent_id) warn("agent", "a trace needs an `agent_id`");
     const clock = createClock();
     const labels = toLabels({ ...propagated.current(), ...own });
     const label = toName(name ?? "");
     const known = { agent_id: toText(agent_id ?? "").slice(0, 255) || "(no name)", name: label };
-    const times = { status: "running", started_at: clock(), ...labels };
-    const text = toObject({ ...known, ...times }, { metadata: metadata ? toObjectText(metadata) : undefined });
-    const queue = recorder.open(label, text);
-    const tracing = createTracing({ traceName: label, recorder, clock, warn, queue });
+    const [startedAt, texts] = [clock(), { metadata: metadata ? toObjectText(metadata) : undefined }];
+    const remote = remoteOf(traceparent);
+    const isShared = remote !== undefined || options.traceContext === true;
+    const shared = isShared ? shareTrace(remote, { agentId: known.agent_id, labels, startedAt, ...texts }) : undefined;
+    const open = () => toObject({ ...known, status: "running", started_at: startedAt, ...labels }, texts);
+    const queue = shared ? recorder.share(label, shared) : recorder.open(label, open());
+    const tracing = createTracing({ traceName: label, recorder, clock, warn, queue, traceId: shared?.traceId });
     const trace: TraceHandle = {
       span: tracing.span,
       run: tracing.run,
       get id() {
         return queue?.created ?? Promise.resolve(undefined);
+      },
+      get traceparent() {
+        return toTraceparent({ traceId: shared?.traceId, warn }, shared?.rootId);
       },
       async end(status) {
         queue?.endTrace({ status: toStatus(status, warn), ended_at: clock() });
@@ -98,6 +127,13 @@ export function createWaymark(given?: WaymarkOptions): Waymark {
     return { trace, tracing, name: label };
   }
 
+  function remoteOf(given: unknown) {
+    if (given === undefined || given === null || given === "")
+      return options.traceContext && given !== null ? activeOtelSpan() : undefined;
+    const remote = readTraceparent(toText(given));
+    if (!remote) warn("traceparent given", `"${toText(given).slice(0, 60)}" is no \`traceparent\``);
+    return remote;
+  }
   const beginCall: BeginCall = (agentId, name, usualAgentId = name) => {
     const { trace, tracing } = begin({ agent_id: agentId ?? options.agentId ?? usualAgentId, name });
     return { tracing, end: (isFailed) => void trace.end(isFailed ? "error" : "success") };
