@@ -6,6 +6,10 @@ from ._labels import propagate
 from ._queue import Stats, WaymarkLoss
 from ._records import Span, Trace
 from ._requests import Failure as WaymarkFailure
+from ._wrappers import wrap_anthropic, wrap_openai
 
-__all__ = ["Api", "Span", "Stats", "Trace", "Waymark", "WaymarkFailure", "WaymarkLoss", "current_span", "propagate", "observe"]
+__all__ = [
+    "Api", "Span", "Stats", "Trace", "Waymark", "WaymarkFailure", "WaymarkLoss",
+    "current_span", "observe", "propagate", "wrap_anthropic", "wrap_openai",
+]  # fmt: skip
 __version__ = "0.1.0"
