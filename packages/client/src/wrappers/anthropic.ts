@@ -32,7 +32,7 @@ function describe(body: Loose): ModelCall {
 }
 
 /** Anthropic counts cached tokens beside the input; Waymark counts them in it. */
-function usageOf(usage: Loose): TokenUsage {
+export function usageOf(usage: Loose): TokenUsage {
   const [cached, written] = [countOf(usage["cache_read_input_tokens"]), countOf(usage["cache_creation_input_tokens"])];
   const fresh = countOf(usage["input_tokens"]);
   return {

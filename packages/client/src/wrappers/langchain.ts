@@ -1,24 +1,13 @@
 import type { SpanKind } from "../api-types.js";
-import { currentOrNew } from "../observe.js";
-import type { SpanHandle } from "../span-handle.js";
 import { countOf, loose, textOf, type WrapOptions } from "./model-call.js";
-
-interface Run {
-  span: SpanHandle;
-  startedAtMs: number;
-  hasPart: boolean;
-  end(isFailed: boolean): void;
-}
-
-/** Runs that never end are forgotten beyond this number. */
-const maxRuns = 10_000;
+import { createSpanTree } from "./span-tree.js";
 
 /**
  * A callback handler of LangChain and LangGraph: chains, models, tools and retrievers become spans.
  * @example chain.invoke(input, { callbacks: [waymarkHandler()] })
  */
 export function waymarkHandler({ agentId }: WrapOptions = {}) {
-  const runs = new Map<string, Run>();
+  const tree = createSpanTree(agentId);
 
   function start(
     kind: SpanKind,
@@ -26,23 +15,10 @@ export function waymarkHandler({ agentId }: WrapOptions = {}) {
     facts: { name?: unknown; more?: object },
   ): void {
     const name = textOf(facts.name) ?? nameOf(serialized) ?? kind;
-    const parent = runs.get(parentId ?? "");
-    const options = { kind, input, ...facts.more };
-    const opened = parent ? undefined : currentOrNew(agentId, name);
-    const span = parent ? parent.span.span(name, options) : opened?.tracing.span(name, options);
-    if (!span) return;
-    const [oldest] = runs.size >= maxRuns ? runs.keys() : [];
-    if (oldest !== undefined) runs.delete(oldest);
-    runs.set(runId, { span, startedAtMs: performance.now(), hasPart: false, end: (isFailed) => opened?.end(isFailed) });
+    tree.start(runId, parentId, name, { kind, input, ...facts.more });
   }
-  function end(runId: string, values: Parameters<SpanHandle["end"]>[0]): void {
-    const run = runs.get(runId);
-    runs.delete(runId);
-    run?.span.end(values);
-    run?.end(values?.error !== undefined);
-  }
-  const fail = (error: unknown, runId: string) => end(runId, { error: error ?? "failed" });
-  const finish = (output: unknown, runId: string) => end(runId, { output });
+  const fail = (error: unknown, runId: string) => tree.end(runId, { error: error ?? "failed" });
+  const finish = (output: unknown, runId: string) => tree.end(runId, { output });
   const startModel = (
     ...given: [unknown, unknown, string, (string | undefined)?, unknown?, unknown?, unknown?, unknown?]
   ) => {
@@ -60,14 +36,8 @@ export function waymarkHandler({ agentId }: WrapOptions = {}) {
     name: "waymark",
     handleLLMStart: startModel,
     handleChatModelStart: startModel,
-    handleLLMNewToken(_token: string, _index: unknown, runId: string): void {
-      const run = runs.get(runId);
-      if (!run || run.hasPart) return;
-      run.hasPart = true;
-      const seconds = Math.round(performance.now() - run.startedAtMs) / 1_000;
-      run.span.set({ attributes: { "gen_ai.response.time_to_first_chunk": seconds } });
-    },
-    handleLLMEnd: (output: unknown, runId: string) => end(runId, answerOf(output)),
+    handleLLMNewToken: (_token: string, _index: unknown, runId: string) => tree.part(runId),
+    handleLLMEnd: (output: unknown, runId: string) => tree.end(runId, answerOf(output)),
     handleLLMError: fail,
     handleChainStart(...[serialized, input, runId, parentId, , , , name]: Eight): void {
       start("chain", [serialized, input, runId, parentId], { name });

@@ -94,7 +94,7 @@ export function openModelCall(call: ModelCall, { agentId }: WrapOptions = {}): O
   return open;
 }
 
-function toFacts({ output, model, usage, id, finishReasons }: ModelAnswer): SpanFacts & { output: unknown } {
+export function toFacts({ output, model, usage, id, finishReasons }: ModelAnswer): SpanFacts & { output: unknown } {
   const attributes: Record<string, unknown> = {};
   if (id) attributes["gen_ai.response.id"] = id;
   if (finishReasons?.length) attributes["gen_ai.response.finish_reasons"] = finishReasons;
@@ -102,7 +102,7 @@ function toFacts({ output, model, usage, id, finishReasons }: ModelAnswer): Span
 }
 
 /** An answer in another form than expected is recorded less, and never disturbs the program. */
-function quietly<T>(work: () => T): T | undefined {
+export function quietly<T>(work: () => T): T | undefined {
   try {
     return work();
   } catch {

@@ -50,7 +50,7 @@ function usageOf(given: unknown): TokenUsage {
 
 const listOf = (value: unknown): Loose[] => (Array.isArray(value) ? value.map(loose) : []);
 
-function readChat(result: unknown): ModelAnswer {
+export function readChat(result: unknown): ModelAnswer {
   const { id, model, usage, choices } = loose(result);
   const messages = listOf(choices).map(({ message }) => message);
   const finishReasons = listOf(choices).flatMap(({ finish_reason }) => textOf(finish_reason) ?? []);
@@ -112,7 +112,7 @@ function addDelta(message: Message, delta: Loose): void {
   }
 }
 
-function readResponse(result: unknown): ModelAnswer {
+export function readResponse(result: unknown): ModelAnswer {
   const { id, model, usage, output, status, incomplete_details } = loose(result);
   const reason = textOf(loose(incomplete_details)["reason"]) ?? textOf(status);
   return { output, model: textOf(model), id: textOf(id), usage: usageOf(usage), finishReasons: reason ? [reason] : [] };
