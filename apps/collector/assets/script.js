@@ -2,6 +2,7 @@ if (!window.waymark?.isLoaded) {
   const { src, dataset } = document.currentScript;
   const waiting = window.waymark?.q || [];
   const api = dataset.api || `${new URL(src).origin}/api/event`;
+  const domain = dataset.domain || location.hostname;
   let referrer = document.referrer;
   let isSeen;
   let path;
@@ -18,7 +19,7 @@ if (!window.waymark?.isLoaded) {
     const body = JSON.stringify({
       n: name,
       u: location.href,
-      d: dataset.domain || location.hostname,
+      d: domain,
       r: referrer,
       p: options?.props,
       i: options?.interactive,
@@ -68,6 +69,11 @@ if (!window.waymark?.isLoaded) {
   };
 
   window.waymark = (...call) => (isSeen ? send(...call) : waiting.push(call));
+  window.waymark.visit = () =>
+    fetch(`${api}?domain=${domain}`)
+      .then((answer) => answer.json())
+      .then(({ visit }) => visit || null)
+      .catch(() => null);
   window.waymark.isLoaded = true;
   for (const method of ["pushState", "replaceState"]) {
     const original = history[method];

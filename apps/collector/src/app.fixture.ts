@@ -21,11 +21,12 @@ import type { Registry } from "prom-client";
 import request from "supertest";
 import { createApp } from "./app.js";
 import { createClientReader, loadSpamReferrers, type SpamCheck } from "./event/read-client.js";
+import { joinLines } from "./script/get-script.route.js";
 
 /** A browser, by no means a bot. */
 export const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:127.0) Gecko/20100101 Firefox/127.0";
 
-const readAsset = (name: string) => readFileSync(new URL(`../assets/${name}`, import.meta.url), "utf8");
+const readAsset = (name: string) => joinLines(readFileSync(new URL(`../assets/${name}`, import.meta.url), "utf8"));
 
 export const tracker = { script: readAsset("script.js"), extensions: readAsset("extensions.js") };
 

@@ -19,6 +19,7 @@ import type { ClientReader, SpamCheck } from "./event/read-client.js";
 import { createEventLimits } from "./limits/event-limits.js";
 import { collectRequestsRoute } from "./requests/collect-requests.route.js";
 import { scriptRoutes, type TrackerSource } from "./script/get-script.route.js";
+import { getVisitRoute } from "./visit/get-visit.route.js";
 
 /** A browser may keep the answer to a preflight so long; Chromium keeps none longer than two hours. */
 const maxAgeSeconds = 7_200;
@@ -65,7 +66,7 @@ function describeCollector(routes: readonly Route[]): ApiDescription {
 }
 
 interface AppDeps {
-  recorder: Pick<Recorder, "record">;
+  recorder: Pick<Recorder, "record" | "visit">;
   recordRequests: RequestRecorder;
   /** Keys of the trace API, whose scope `ingest` sends. */
   keys: Pick<KeyDirectory, "find">;
@@ -89,7 +90,7 @@ export function createApp(deps: AppDeps): Express {
   const limits = createEventLimits({ ...deps, ...deps.eventsPerSecond, refusals });
   const countAccepted = createAccepted(deps.registry, ["event", "request"]);
   const shared = { ...deps, limits, refusals, countAccepted };
-  const routes = [collectEventRoute(shared), ...scriptRoutes(deps)];
+  const routes = [collectEventRoute(shared), getVisitRoute(shared), ...scriptRoutes(deps)];
   const recordRequests: RequestRecorder = (...batch) =>
     deps.recordRequests(...batch).catch((error) => {
       throw toRefusal(refusals, error) ?? error;
@@ -99,7 +100,7 @@ export function createApp(deps: AppDeps): Express {
 
   return createExpress(deps, (app) => {
     app.use(["/api/event", "/js"], allowAnyOrigin);
-    app.post("/api/event", limits.admitAddress);
+    app.route("/api/event").get(limits.admitAddress).post(limits.admitAddress);
     const readBody = createBeaconReader(limits.bodyBudget, limits.countBytes);
     mountRoutes(app, routes, { basePath: api.basePath, readBody });
     app.post(requests.path, limits.admitAddress, authenticate("trace", deps.keys));

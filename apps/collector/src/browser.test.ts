@@ -115,6 +115,28 @@ describeWithChromium(
       return page;
     }
 
+    it("waymark.visit() gives the token of the visitor where the owner wants it, else null", async () => {
+      const { id, domain, tag } = await makeSite();
+      site.setPage("/", tag);
+      const page = await open("/");
+      await recorded(id, 1);
+      const ask = () => page.evaluate<string | null>("waymark.visit()");
+      expect(await ask()).toBeNull();
+      const { id: other, ...wanted } = await makeSite();
+      await database.pool.query("UPDATE site SET costs_until = '2026-01-01' WHERE id = ANY ($1)", [[id, other]]);
+      site.setPage("/wanted", wanted.tag);
+      await page.goto(`http://127.0.0.1:${site.port}/wanted`);
+      const token = await ask();
+      expect(token).toMatch(/^[0-9a-f]{32}$/);
+      expect(await ask()).toBe(token);
+      site.setPage(
+        "/gone",
+        `<script defer src="${collector?.url}/js/script.js" data-domain="${domain}" data-api="/nothing"></script>`,
+      );
+      await page.goto(`http://127.0.0.1:${site.port}/gone`);
+      expect(await ask()).toBeNull();
+    });
+
     it("the tracker reports the load, navigation by pushState, and custom events, and the analytics API has them", async () => {
       const { id, domain, tag } = await makeSite();
       const stub = "window.waymark = window.waymark || function () { (waymark.q = waymark.q || []).push(arguments) };";

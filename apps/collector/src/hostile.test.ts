@@ -110,7 +110,7 @@ describe("hostile beacons", () => {
 
   describe("404 and 405", () => {
     it.each([
-      ["GET", "/api/event", 405],
+      ["PUT", "/api/event", 405],
       ["PROPFIND", "/api/event", 405],
       ["DELETE", "/js/script.js", 405],
       ["POST", "/api/event/../../etc/passwd", 404],

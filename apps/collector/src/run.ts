@@ -6,6 +6,7 @@ import { createRecorder, createRequestRecorder, openCountryDirectory } from "@wa
 import { createApp } from "./app.js";
 import { loadConfig } from "./config.js";
 import { createClientReader, loadSpamReferrers } from "./event/read-client.js";
+import { joinLines } from "./script/get-script.route.js";
 
 export function run(node: ProcessLike): Promise<void> {
   return startHttpService(node, {
@@ -47,6 +48,6 @@ export function run(node: ProcessLike): Promise<void> {
   });
 }
 
-function readAsset(name: string): Promise<string> {
-  return readFile(new URL(`../assets/${name}`, import.meta.url), "utf8");
+async function readAsset(name: string): Promise<string> {
+  return joinLines(await readFile(new URL(`../assets/${name}`, import.meta.url), "utf8"));
 }

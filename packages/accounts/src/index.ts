@@ -27,6 +27,7 @@ export { MoveError, readMoves } from "./move/slot-move.query.js";
 export {
   bareDomain,
   claimSite,
+  countCosts,
   createSite,
   type DomainConflict,
   deleteSite,

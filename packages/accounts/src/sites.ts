@@ -225,6 +225,21 @@ export async function deleteSite(transaction: pg.ClientBase, reference: SiteRefe
   return site;
 }
 
+/** A probe of `site_pkey`. The first summed day is the one on which it is switched on. */
+const setCostsSql = `
+  UPDATE site SET costs_until = CASE WHEN $2 THEN COALESCE(costs_until, (now() AT TIME ZONE 'UTC')::date - 1) END WHERE id = $1`;
+
+/** Switches what a visit costs on or off; its sums stay. The collector follows in ten seconds. @throws AccountError `unknown_site` */
+export async function countCosts(
+  transaction: pg.ClientBase,
+  reference: SiteReference,
+  counts: boolean,
+): Promise<Site & { countsCosts: boolean }> {
+  const { account_id: _, ...site } = await lockSite(transaction, reference);
+  await transaction.query(setCostsSql, [site.id, counts]);
+  return { ...site, countsCosts: counts };
+}
+
 /** By a proof or by the operator's word. @returns the site, and the accounts whose sites of the domain wait now */
 export async function claimSite(
   transaction: pg.ClientBase,
@@ -311,6 +326,8 @@ export interface SiteState extends Site {
   /** Whether another account's claim cannot end that. */
   isSettled: boolean;
   proofToken: string;
+  /** Whether what its visits cost is summed. */
+  countsCosts: boolean;
   /** The first and last UTC day with visits or custom events, `YYYY-MM-DD`; null without any. */
   firstDay: string | null;
   lastDay: string | null;
@@ -319,6 +336,7 @@ export interface SiteState extends Site {
 /** By `site_account_id_idx`; for each site the ends of its ranges in `daily_stat_pkey` and `daily_event_pkey`: four probes. */
 const readSitesSql = `
   SELECT id, domain, name, created_at AS "createdAt", ${receivesSql} AS "isProven", ${isSettledSql} AS "isSettled", proof_token AS "proofToken",
+    costs_until IS NOT NULL AS "countsCosts",
     LEAST(
       (SELECT day FROM daily_stat WHERE site_id = site.id AND dimension = 'total' ORDER BY day LIMIT 1),
       (SELECT day FROM daily_event WHERE site_id = site.id ORDER BY day LIMIT 1)

@@ -133,6 +133,8 @@ describe("site rename and delete", () => {
     expect(await run(moved)).toMatchObject({ code: 1, stderr: expect.stringContaining("belongs to another account") });
     await json("site", "rename", "--site", mine.id, "--name", "My shop", "--domain", `https://New-${domain}/`);
     expect(await json(...moved)).toEqual({ id: theirs.id, domain, name: "t" });
+    expect(await json("site", "costs", "--site", mine.id)).toMatchObject({ id: mine.id, countsCosts: true });
+    expect(await json("site", "costs", "--site", mine.id, "--off")).toMatchObject({ countsCosts: false });
     for (const args of [
       ["--site", randomUUID(), "--name", "x"],
       ["--site", mine.id, "--name", " "],

@@ -25,7 +25,7 @@ const name = z
     if (problem) context.addIssue({ code: "custom", message: problem });
   });
 
-const domains = z
+export const domains = z
   .string()
   .min(1)
   .max(domainsMaxLength)

@@ -15,7 +15,7 @@ import type { EventLimits } from "../limits/event-limits.js";
 import { beaconBody, readPageview } from "./beacon.schema.js";
 import type { ClientReader, SpamCheck } from "./read-client.js";
 
-const eventAnswers: Readonly<Record<number, DocumentedAnswer>> = {
+export const eventAnswers: Readonly<Record<number, DocumentedAnswer>> = {
   202: {
     description: "The event is committed, or dropped for the reason in the header",
     schema: z.literal("ok"),

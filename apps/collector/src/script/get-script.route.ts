@@ -13,6 +13,9 @@ export interface TrackerSource {
   readonly extensions: string;
 }
 
+/** The source without the ends and indents of its lines, some tenth of its size. */
+export const joinLines = (source: string) => source.replace(/\n\s*/g, "");
+
 export function composeTracker({ script, extensions }: TrackerSource, names: readonly string[]): string {
   if (names.length === 0) return script;
   return `${script}(${extensions.trim().replace(/;$/, "")})(${JSON.stringify(names)});\n`;

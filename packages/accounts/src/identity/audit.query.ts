@@ -13,6 +13,8 @@ type AuditAction =
   | "keep_changed"
   | "site_deleted"
   | "site_proven"
+  | "site_costs_on"
+  | "site_costs_off"
   | "site_lost"
   | "trace_deleted";
 

@@ -1,5 +1,6 @@
 import {
   claimSite,
+  countCosts,
   createSite,
   type DomainConflict,
   findDomainConflicts,
@@ -36,6 +37,13 @@ Other accounts' sites of the domain get no further events; past events stay wher
 
 Example:
   $ waymark site claim --site ID`;
+
+const costsHelp = `
+The tracker's waymark.visit() gives a token of the day, which the site's agents send with their traces. The worker sums a day the
+night after, in groups of at least five visitors, and keeps nothing of a single visit.
+
+Example:
+  $ waymark site costs --site example.com`;
 
 const createHelp = `
 The command prints the script tag for the site's pages. The tag names the collector of --collector, COLLECTOR_URL or the
@@ -134,6 +142,13 @@ function addChangeCommands(site: Group): void {
         return (await withTransaction(pool, (client) => claimSite(client, { siteId }, how))).site;
       },
       ({ id, domain }) => `The site ${id} gets the events of ${domain} within ten seconds.`,
+    );
+  site("costs", "switch on, or off, what agents cost for its visits, by channel; off for a new site", costsHelp)
+    .required("--site <site>", "the site's id or domain")
+    .option("--off", "give no more tokens of visits; the sums stay")
+    .query(
+      ({ pool, siteId }, { off }) => withTransaction(pool, (client) => countCosts(client, { siteId }, off !== true)),
+      formatFields,
     );
   site("delete", "remove a site with its events and statistics, for good", deleteHelp)
     .required("--site <site>", "the site's id or domain")

@@ -22,3 +22,4 @@ export { createPartitions, lockSites } from "./recording/record-events.query.js"
 export { WriterFullError } from "./recording/site-commit.js";
 export { eventBounds, type PropertyValue, type Revenue, readProperties, readRevenue } from "./recording/site-event.js";
 export { purgeSalts } from "./visitors/hash-visitor.js";
+export { visitHashSql, visitKeys } from "./visitors/visit-token.js";

@@ -23,8 +23,9 @@ import {
   type Revenue,
   type SiteEvent,
 } from "../recording/site-event.js";
-import { createSaltStore, hashVisitor } from "../visitors/hash-visitor.js";
-import { createSiteDirectory, type KnownSite } from "./site-directory.js";
+import { createSaltStore, hashVisitor, type SaltStore } from "../visitors/hash-visitor.js";
+import { visitToken } from "../visitors/visit-token.js";
+import { createSiteDirectory, type KnownSite, type SiteDirectory } from "./site-directory.js";
 
 /** One site may use a quarter of the capacity. */
 const siteShare = 1 / 4;
@@ -211,6 +212,8 @@ export interface Recorder {
    * @throws WriterFullError or SiteDirectoryFullError when too many wait, or the database's error: no site has the event then
    */
   record(beacon: Beacon, admit?: (siteIds: readonly string[]) => void): Promise<{ dropped: DropReason | null }>;
+  /** The token of the sender's UTC day at the first site that gives any; null for a bot, or without such a site. Stores nothing. */
+  visit(sender: Pick<Beacon, "domains" | "ip" | "userAgent">): Promise<string | null>;
   /** Resolves when all waiting events are written; later ones are refused. */
   drain(): Promise<void>;
 }
@@ -264,29 +267,40 @@ export function createRecorder({ pool, now = Date.now, maxWaiting }: RecorderOpt
     };
   };
 
-  async function findAll(domains: readonly string[]): Promise<readonly KnownSite[]> {
-    const [first = "", ...others] = domains;
-    const found = await sites.find(first);
-    if (others.length === 0) return found;
-    const more = await Promise.all(others.map((domain) => sites.find(domain)));
-    return [...new Map([found, ...more].flat().map((site) => [site.id, site])).values()];
-  }
-
   return {
     async record(beacon, admit) {
-      const found = await findAll(beacon.domains);
+      const found = await findAll(sites, beacon.domains);
       if (found.length === 0) return { dropped: "unknown-domain" };
       if (isBot(beacon.userAgent)) return { dropped: "bot" };
       admit?.(found.map(({ id }) => id));
       const millis = now();
-      const day = new Date(millis).toISOString().slice(0, 10);
-      const salt = (await salts.saltsOf([day])).get(day);
-      if (!salt) throw new Error(`There is no salt for ${day}`);
+      const salt = await saltOf(salts, millis);
       const written = await writer.write(found.map((site) => toEvent(beacon, site, millis, salt)));
       return { dropped: written === "whole" ? null : "site-refused" };
     },
+    async visit({ domains, ip, userAgent }) {
+      const site = (await findAll(sites, domains)).find(({ countsCosts }) => countsCosts);
+      if (!site || isBot(userAgent)) return null;
+      const salt = await saltOf(salts, now());
+      return visitToken(salt, site.id, hashVisitor(salt, site.id, ip, userAgent));
+    },
     drain: () => writer.drain(),
   };
+}
+
+async function findAll(sites: SiteDirectory, domains: readonly string[]): Promise<readonly KnownSite[]> {
+  const [first = "", ...others] = domains;
+  const found = await sites.find(first);
+  if (others.length === 0) return found;
+  const more = await Promise.all(others.map((domain) => sites.find(domain)));
+  return [...new Map([found, ...more].flat().map((site) => [site.id, site])).values()];
+}
+
+async function saltOf(salts: SaltStore, millis: number): Promise<Buffer> {
+  const day = new Date(millis).toISOString().slice(0, 10);
+  const salt = (await salts.saltsOf([day])).get(day);
+  if (!salt) throw new Error(`There is no salt for ${day}`);
+  return salt;
 }
 
 function createClassifiers() {

@@ -4,6 +4,8 @@ import type pg from "pg";
 export interface KnownSite {
   readonly id: string;
   readonly domain: string;
+  /** Whether its owner wants to know what visits cost. */
+  readonly countsCosts: boolean;
 }
 
 /** How long an answer is cached, also that a domain has no site. The collector knows a new site within this time. */
@@ -33,10 +35,10 @@ export const isContestedSql = (bare: string) => `EXISTS (
 
 /** The oldest proven sites of each domain, with or without `www.`, at most ten. Probes of `site_receiving_idx`. */
 const findSitesSql = `
-  SELECT asked.domain AS asked, site.id, site.domain
+  SELECT asked.domain AS asked, site.id, site.domain, costs_until IS NOT NULL AS "countsCosts"
   FROM unnest($1::text[], $2::text[]) AS asked (domain, bare)
   CROSS JOIN LATERAL (
-    SELECT id, domain FROM site WHERE site.domain IN (asked.domain, asked.bare) AND is_proven
+    SELECT id, domain, costs_until FROM site WHERE site.domain IN (asked.domain, asked.bare) AND is_proven
     ORDER BY id LIMIT ${maxSitesPerDomain}
   ) AS site
   WHERE NOT ${isContestedSql("asked.bare")}`;
@@ -79,7 +81,7 @@ export function createSiteDirectory({ pool, now = Date.now }: { pool: pg.Pool; n
       values,
     });
     const found = new Map<string, KnownSite[]>(domains.map((domain) => [domain, []]));
-    for (const { asked, id, domain } of rows) found.get(asked)?.push({ id, domain });
+    for (const { asked, ...site } of rows) found.get(asked)?.push(site);
     return found;
   }
 

@@ -27,7 +27,7 @@ const maxCachedSalts = 2_000;
 export type Salts = ReadonlyMap<string, Buffer>;
 
 /** Gives the random salt of each UTC day, the same to every instance. */
-interface SaltStore {
+export interface SaltStore {
   /** @param days UTC days; missing and expired salts are made anew */
   saltsOf(days: Iterable<string>): Promise<Salts>;
 }
