@@ -46,6 +46,7 @@ import { deleteTraceRoute } from "./traces/delete-trace.route.js";
 import { finalizeTraceRoute } from "./traces/finalize-trace.route.js";
 import { getTraceRoute } from "./traces/get-trace.route.js";
 import { listTracesRoute } from "./traces/list-traces.route.js";
+import { createVisitStore } from "./traces/visits.query.js";
 import type { ByteReserve } from "./usage/byte-reserve.js";
 import { changeAccountRoute, listDroppedRoute } from "./usage/keep.route.js";
 import { getUsageRoute, readModelUsageRoute, sumUsageRoute } from "./usage/usage.route.js";
@@ -91,7 +92,8 @@ export function createApp(deps: AppDeps): Express {
   const admission = admit({ ...deps, ratePerSecond: deps.rateLimitPerSecond, refusals });
   const guards = [authenticate("trace", deps.keys), admission];
   const budget = createBodyBudget(deps.bodyLimitBytes, refusals);
-  const writeDeps = { ...routeDeps, createTrace: createTraceCreator(routeDeps), addSpans: createSpanAdder(routeDeps) };
+  const stores = { addSpans: createSpanAdder(routeDeps), storeVisit: createVisitStore(routeDeps) };
+  const writeDeps = { ...routeDeps, ...stores, createTrace: createTraceCreator(routeDeps) };
   const otlpDeps = { ...deps, ...createStores(writeDeps) };
   const reads = {
     listTraces: listTracesRoute(routeDeps),

@@ -50,7 +50,7 @@ class RecordingTest(unittest.TestCase):
         self.assertEqual(self.client.stats()[2:], (1, 4, 0, 0))
 
     def test_labels_of_blocks_reach_the_traces_that_begin_in_them(self):
-        with waymark.propagate(session_id="s" * 300, user_id="u", tags=["x", "x", "y" * 200]):
+        with waymark.propagate(session_id="s" * 300, user_id="u", tags=["x", "x", "y" * 200], visit="v1"):
             with waymark.propagate(user_id="v", environment="prod", release=""):
                 self.client.start_trace("a", "inner").end()
             self.client.start_trace("a", "outer").end()
@@ -59,7 +59,7 @@ class RecordingTest(unittest.TestCase):
         self.client.start_trace("a", "outside").end()
         self.flushed()
         traces = {trace["name"]: trace for trace in self.stub.traces.values()}
-        labels = {"session_id": "s" * 200, "user_id": "u", "tags": ["x", "y" * 100]}
+        labels = {"session_id": "s" * 200, "user_id": "u", "tags": ["x", "y" * 100], "visit": "v1"}
         self.assertEqual({name: traces["outer"][name] for name in labels}, labels)
         self.assertEqual({name: traces["odd"][name] for name in labels}, labels)
         self.assertEqual([traces["inner"][name] for name in ("user_id", "environment")], ["v", "prod"])

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from ._values import json_of, text_of
 
 MAX_LABEL, MAX_TAGS, MAX_TAG = 200, 20, 100
-TEXTS = ("session_id", "user_id", "environment", "release")
+TEXTS = ("session_id", "user_id", "environment", "release", "visit")
 
 _propagated: ContextVar[Mapping[str, object]] = ContextVar("waymark_labels", default={})
 
@@ -22,14 +22,19 @@ def propagate(
     environment: str | None = None,
     release: str | None = None,
     tags: Iterable[str] | None = None,
+    visit: str | None = None,
 ) -> Iterator[None]:
-    """Labels the traces that begin in this block, in this thread or task; labels of an inner block win."""
+    """
+    Labels the traces that begin in this block, in this thread or task; labels of an inner block win. `visit` is the
+    token of the tracker's `waymark.visit()`.
+    """
     given = {
         "session_id": session_id,
         "user_id": user_id,
         "environment": environment,
         "release": release,
         "tags": _tags_of(tags),
+        "visit": visit,
     }
     token = _propagated.set({**_propagated.get(), **{name: value for name, value in given.items() if value}})
     try:

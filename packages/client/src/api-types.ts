@@ -26,6 +26,8 @@ export interface NewTrace extends TraceLabels {
   started_at: string;
   ended_at?: string | null;
   metadata?: Readonly<Record<string, unknown>> | null;
+  /** The token of a visit, by the tracker's `waymark.visit()`. */
+  visit?: string | null;
 }
 
 /** Omitted fields stay as they are; null clears a label. */

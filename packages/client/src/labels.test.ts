@@ -20,7 +20,7 @@ const start = { agent_id: "a" };
 describe("labels of traces", () => {
   it("are those of the blocks around them, also after awaits, and the trace's own win", async () => {
     const { waymark, bodies } = connect();
-    const result = await waymark.propagate({ session_id: "s", user_id: "u", tags: ["x"] }, async () => {
+    const result = await waymark.propagate({ session_id: "s", user_id: "u", tags: ["x"], visit: "v1" }, async () => {
       await setTimeout(1);
       waymark.startTrace({ ...start, name: "outer" });
       waymark.propagate({ user_id: "v", release: "1" }, () =>
@@ -31,8 +31,14 @@ describe("labels of traces", () => {
     waymark.startTrace({ ...start, name: "outside" });
     await waymark.flush();
     expect(result).toBe(7);
-    expect(bodies.get("outer")).toMatchObject({ session_id: "s", user_id: "u", tags: ["x"] });
-    expect(bodies.get("inner")).toMatchObject({ session_id: "s", user_id: "v", release: "2", tags: ["x"] });
+    expect(bodies.get("outer")).toMatchObject({ session_id: "s", user_id: "u", tags: ["x"], visit: "v1" });
+    expect(bodies.get("inner")).toMatchObject({
+      session_id: "s",
+      user_id: "v",
+      release: "2",
+      tags: ["x"],
+      visit: "v1",
+    });
     expect(Object.keys(bodies.get("outside") ?? {})).toEqual(["agent_id", "name", "status", "started_at"]);
   });
 

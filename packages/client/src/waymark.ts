@@ -34,6 +34,8 @@ export interface WaymarkOptions extends ConnectionOptions, RecorderOptions {
 export interface Labels extends TraceLabels {
   sessionId?: string | null | undefined;
   userId?: string | null | undefined;
+  /** The token of the visit that asks, by the tracker's `waymark.visit()`. */
+  visit?: string | null | undefined;
 }
 
 export type TraceOptions = Labels & {
@@ -80,7 +82,8 @@ export interface Waymark {
   stats(): RecorderStats;
 }
 
-const traceNames = ["agent_id", "name", "metadata", "traceparent", ...labelNames];
+const propagatedNames = [...labelNames, "visit"];
+const traceNames = ["agent_id", "name", "metadata", "traceparent", ...propagatedNames];
 const runNames = ["input", "output", "kind", "startedAt", "attributes", "model", "provider", "usage"];
 
 /** Never throws: with wrong options it warns once and records nothing. */
@@ -154,7 +157,7 @@ export function createWaymark(given?: WaymarkOptions): Waymark {
     },
     observe: (work, options) => observeWith(() => beginCall, work, options),
     propagate: (labels, work) =>
-      propagated.run({ ...propagated.current(), ...toSnakeCase(labels, labelNames, warn, "propagate") }, work),
+      propagated.run({ ...propagated.current(), ...toSnakeCase(labels, propagatedNames, warn, "propagate") }, work),
     flush: recorder.flush,
     shutdown: recorder.shutdown,
     stats: recorder.stats,

@@ -14,9 +14,9 @@ const hasUnsettledSql =
   "SELECT FROM model_call WHERE account_id = $1 AND trace_id = $2 AND settle_at IS NOT NULL LIMIT 1";
 
 /**
- * Removes a trace with its log records, contexts, scores, failure and pending alerts (sent and failed ones stay), all or nothing; this hides its spans. An OpenTelemetry trace leaves its
+ * Removes a trace with its log records, contexts, scores, failure, visit and pending alerts (sent and failed ones stay), all or nothing; this hides its spans. An OpenTelemetry trace leaves its
  * id behind, so a repeated batch does not restore it. The row's lock lets one of several concurrent deletions find the trace.
- * One probe of `trace_pkey` and `trace_failure_pkey`, one range of `span_log_pkey`, `trace_context_pkey`,
+ * One probe of `trace_pkey`, `trace_failure_pkey` and `trace_visit_pkey`, one range of `span_log_pkey`, `trace_context_pkey`,
  * `score_pkey` and of `alert_trace_idx`.
  */
 const deleteTraceSql = `
@@ -34,6 +34,8 @@ const deleteTraceSql = `
     DELETE FROM trace_failure WHERE account_id = $1 AND trace_id = $2 AND EXISTS (SELECT FROM gone)
   ), scores AS (
     DELETE FROM score WHERE account_id = $1 AND trace_id = $2 AND EXISTS (SELECT FROM gone)
+  ), visits AS (
+    DELETE FROM trace_visit WHERE account_id = $1 AND trace_id = $2 AND EXISTS (SELECT FROM gone)
   ), alerts AS (
     DELETE FROM alert WHERE account_id = $1 AND trace_id = $2 AND sent_at IS NULL AND failed_at IS NULL
       AND EXISTS (SELECT FROM gone)

@@ -98,7 +98,7 @@ export {
   usageIntervals,
 } from "./model-calls/read-model-usage.query.js";
 export { rebuildUsage } from "./model-calls/rebuild-usage.js";
-export { listAccountsWithDueCalls, settleCalls, uuidOf } from "./model-calls/settle-calls.query.js";
+export { countedCallsSql, listAccountsWithDueCalls, settleCalls, uuidOf } from "./model-calls/settle-calls.query.js";
 export {
   maxUsageRows,
   sumUsage,
@@ -178,3 +178,4 @@ export {
   traceColumns,
 } from "./trace-fields.js";
 export type { TraceToRead } from "./trace-json.js";
+export { hashOfVisit } from "./visit.js";

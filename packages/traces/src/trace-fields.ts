@@ -157,8 +157,11 @@ type ListedName = Exclude<TraceFieldName, "metadata">;
 
 const storedFields = { ...traceFields, ...labelFields };
 
+const visit = textField({ min: 1, max: maxLabel })
+  .nullish()
+  .describe("A visit's token by `waymark.visit()`; never stored");
 /** The body of `POST /traces` (trace contract, "Trace"). */
-export const newTraceSchema = z.object(membersOf(storedFields, "body"));
+export const newTraceSchema = z.object({ ...membersOf(storedFields, "body"), visit });
 /** The body of `PATCH /traces/:trace_id`: only what is given changes. */
 export const finalTraceSchema = z.object(membersOf(storedFields, "change"));
 const { metadata, ...listedAnswers } = membersOf(traceFields, "answer");

@@ -6,6 +6,7 @@ import { AccountAgents } from "../agents/known-agents.js";
 import type { PriceUsage } from "../model-calls/model-call.js";
 import type { TraceCapacity } from "../spans/trace-capacity.js";
 import type { AlertQueue } from "../traces/alert-queue.js";
+import type { StoreVisit } from "../traces/visits.query.js";
 import type { Sender } from "../usage/trace-quota.js";
 import { createEvaluationStore, createOtlpSpanStore } from "./add-spans.query.js";
 import type { CompleteSpans } from "./complete-spans.query.js";
@@ -33,6 +34,7 @@ export interface StoreSpansDeps extends FindOrCreateTraceDeps {
   capacity: TraceCapacity;
   clearFailure: ClearFailure;
   priceUsage: PriceUsage;
+  storeVisit: StoreVisit;
   countAccepted(kind: "span", count: number): void;
 }
 
@@ -182,6 +184,7 @@ function createGroupStore(deps: StoreSpansDeps) {
       }
       if (!(await addGroup(request, trace.stored.id, group.spans, refused))) continue;
       const stored = { accountId, traceId: trace.stored.id, otelTraceId: group.otelTraceId };
+      if (group.visit) await deps.storeVisit({ ...stored, visit: group.visit });
       const evaluations = group.spans.flatMap((span) => span.evaluations);
       if (evaluations.length > 0) await addEvaluations({ ...stored, evaluations });
       const isErrorNew = await deps.completeSpans(stored);

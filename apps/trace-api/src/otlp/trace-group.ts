@@ -16,6 +16,8 @@ export interface TraceGroup {
   labels: SpanLabels | null;
   /** As `toldAgentOf` has it. */
   toldAgent: string | null;
+  /** Of its first span with one. */
+  visit: string | null;
 }
 
 /** Groups spans by trace, in the order of the first span of each trace. */
@@ -27,12 +29,13 @@ export function groupByTrace(spans: readonly MappedSpan[]): TraceGroup[] {
     const hasFailedLocalRoot = span.isLocalRoot && span.status === "error";
     const labels = spanLabels(span.labels, isRoot(span));
     if (!group) {
-      const ofGroup = { rootOrFirst: span, failedRoot, hasFailedLocalRoot, labels, toldAgent: null };
+      const ofGroup = { rootOrFirst: span, failedRoot, hasFailedLocalRoot, labels, toldAgent: null, visit: span.visit };
       groups.set(span.traceId, { otelTraceId: span.traceId, spans: [span], ...ofGroup });
     } else {
       group.failedRoot ??= failedRoot;
       group.hasFailedLocalRoot ||= hasFailedLocalRoot;
       group.labels = mergeLabels(group.labels, labels);
+      group.visit ??= span.visit;
       group.spans.push(span);
       if (precedes(span, group.rootOrFirst)) group.rootOrFirst = span;
     }

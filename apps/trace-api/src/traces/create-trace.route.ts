@@ -1,5 +1,5 @@
 import { named, route } from "@waymark/service/http";
-import { newTraceSchema } from "@waymark/traces";
+import { hashOfVisit, newTraceSchema } from "@waymark/traces";
 import { z } from "zod";
 import { replayed, replayHeaders } from "../answers.js";
 import type { IdempotencyGuard } from "../idempotency/idempotency-guard.js";
@@ -18,17 +18,20 @@ import {
 } from "../usage/trace-quota.js";
 import type { CreateTrace } from "./create-trace.js";
 import { bytesOfTrace } from "./insert-traces.query.js";
+import type { StoreVisit } from "./visits.query.js";
 
 interface CreateTraceDeps {
   reserve: Pick<ByteReserve, "ahead">;
   createTrace: CreateTrace;
   guardIdempotency: IdempotencyGuard;
+  storeVisit: StoreVisit;
   uuid(): string;
   now(): Date;
 }
 
 /** `POST /traces`: creates a trace, within the plan's limits (trace contract, "POST /api/v1/traces"). */
-export function createTraceRoute({ createTrace, reserve, guardIdempotency, uuid, now }: CreateTraceDeps) {
+export function createTraceRoute(deps: CreateTraceDeps) {
+  const { createTrace, reserve, guardIdempotency, storeVisit, uuid, now } = deps;
   return route({
     method: "post",
     scope: "ingest",
@@ -61,6 +64,8 @@ export function createTraceRoute({ createTrace, reserve, guardIdempotency, uuid,
       const { accountId, plan, month } = senderOf(response, now());
       const counted = { plan, month: month.firstDay, bytes: bytesOfTrace(body) };
       const trace = { accountId, traceId: uuid(), ...counted, trace: body, idempotency };
+      // Before the trace, so an answer means both. Without a trace it matches nothing.
+      if (body.visit) await storeVisit({ accountId, traceId: trace.traceId, visit: hashOfVisit(body.visit) });
       const result = await guardIdempotency(accountId, idempotency, () => createTrace(trace));
       const quota = { plan, month, used: result.used };
       if (result.outcome === "agent_limit") throw agentLimitError(quota);

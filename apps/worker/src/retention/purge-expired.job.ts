@@ -19,6 +19,7 @@ import {
 
 const dayMs = 24 * 3_600_000;
 const entriesMs = 365 * dayMs;
+const visitsMs = 2 * dayMs;
 /** 13 months. */
 const sumsMs = 397 * dayMs;
 const endedKeysMs = 90 * dayMs;
@@ -75,6 +76,7 @@ async function purgeAccounts({ pool, log, now, isStopping }: JobDeps, total: Pur
     const areDropped = retentionDays === longestRetentionDays && firstWeek !== undefined && firstWeek < traceId;
     const bounds = {
       traceId,
+      visitTraceId: uuidV7Floor(ago(visitsMs)),
       spanTraceId: areDropped ? firstWeek : traceId,
       entryId: uuidV7Floor(ago(entriesMs)),
       summedBefore: new Date(ago(sumsMs)),

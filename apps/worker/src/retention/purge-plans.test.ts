@@ -49,7 +49,7 @@ it("expects few spans of a batch where one account fills the table, and so takes
 
 /** Sends each statement of a purge once. */
 async function prepareAll(pool: pg.Pool, id: string): Promise<void> {
-  const bounds = { traceId: id, spanTraceId: id, entryId: id };
+  const bounds = { traceId: id, visitTraceId: id, spanTraceId: id, entryId: id };
   const times = { endedBefore: new Date(0), summedBefore: new Date(0), seenBefore: new Date(0) };
   await purgeAccount(pool, { accountId: id, ...bounds, ...times, isStopping: () => false }, nothingPurged());
 }

@@ -50,6 +50,7 @@ const tables = {
   trace_change: ofTraces("trace_change"),
   trace_context: ofTraces("trace_context", "trace_id, id"),
   trace_failure: ofTraces("trace_failure"),
+  trace_visit: { ...ofTraces("trace_visit"), bound: "visitTraceId" },
   score: ofTraces("score", "trace_id, id"),
   // Partitioned, so a batch is a range of the primary key. A row in other hands is waited for. Without the lower bound the
   // planner expects a part of the table and reads all of it.
@@ -119,6 +120,8 @@ export function nothingPurged(): Purged {
 
 interface AccountBounds {
   traceId: string;
+  /** Hashes of visits go with the salts. */
+  visitTraceId: string;
   /** Spans of traces with lower ids go, one by one. */
   spanTraceId: string;
   entryId: string;

@@ -1,3 +1,4 @@
+import { visitAttribute } from "../visit.js";
 import type { StringFormat } from "./conventions.js";
 import { type AnyValue, type KeyValue, maxValueDepth } from "./request.js";
 
@@ -26,6 +27,7 @@ export function jsonOfValue(value: AnyValue | null | undefined): string {
 export function jsonOfAttributes(attributes: readonly KeyValue[]): string {
   let members = "";
   for (const { key, value } of attributes) {
+    if (key === visitAttribute) continue;
     members += `${members === "" ? "" : ","}${JSON.stringify(key)}:${jsonOfValue(value)}`;
   }
   return `{${members}}`;

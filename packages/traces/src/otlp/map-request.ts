@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Instrumentation, SpanKind } from "../statuses.js";
+import { maxLabel } from "../trace-fields.js";
+import { hashOfVisit, visitAttribute } from "../visit.js";
 import { jsonOfAttributes, storableText, textOfValue } from "./any-value.js";
 import { findContent, labelsOf, type SomeLabels, titleOf, withLabelsOf } from "./content.js";
 import { agentAttributes, evaluationEvent, isGeneric, langfuseFailure, unknownService } from "./conventions.js";
@@ -93,6 +95,8 @@ export interface MappedSpan {
   evaluations: readonly Evaluation[];
   /** Its own, else those of its resource. */
   labels: SomeLabels | null;
+  /** As `hashOfVisit` has it; null without a token, or with one that is no text or too long. */
+  visit: string | null;
   /** Whether an agent made it: by its kind, a model call or labels of its own. */
   isOfAgent: boolean;
   /** What its instrumentation observes, where an account may leave the span out: below another one, neither failed nor an entry. */
@@ -253,7 +257,13 @@ function mapSpan(span: OtlpSpan, { service, labels, resource, scope, observes }:
     usage,
     evaluations,
     labels: withLabelsOf(ownLabels, labels),
+    visit: visitOf(span.attributes),
   };
+}
+
+function visitOf(attributes: readonly KeyValue[]): string | null {
+  const token = findText(attributes, visitAttribute);
+  return token === "" || token.length > maxLabel ? null : hashOfVisit(token);
 }
 
 /** Of one span; a trace has as many scores. */
