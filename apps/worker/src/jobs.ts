@@ -20,6 +20,7 @@ import { createKeepEvents } from "./retention/keep-events.job.js";
 import { createPurgeExpired } from "./retention/purge-expired.job.js";
 import type { PeriodicJob } from "./run-periodically.js";
 import { createCloseStaleTraces, staleTracesIntervalMs } from "./stale-traces/close-stale-traces.job.js";
+import { createSumVisitCosts } from "./visit-costs/sum-visit-costs.job.js";
 
 interface AllDeps extends JobDeps {
   queue: { add(alerts: readonly AlertKey[]): Promise<void> };
@@ -63,6 +64,7 @@ export function createJobs(deps: AllDeps) {
     { name: "keep-events", everyMs: hourMs, run: createKeepEvents(deps) },
     { name: "send-reports", everyMs: 10 * minuteMs, run: createSendReports(deps) },
     { name: "store-days", everyMs: 10 * minuteMs, run: () => storeFinishedDays(deps) },
+    { name: "sum-visit-costs", everyMs: 10 * minuteMs, run: createSumVisitCosts(deps) },
     { name: "store-blocks", everyMs: 10 * minuteMs, run: createStoreBlocks(deps) },
   ];
   // After a stop `drain` waits for the deliveries in hand.

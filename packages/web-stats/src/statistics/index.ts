@@ -1,5 +1,8 @@
 export { createDayColumns } from "./columns/day-columns.js";
 export { findWrongDays, storeDays } from "./columns/store-days.js";
+export { costDimensions, storeCosts } from "./costs/costs.query.js";
+export { type CostFigures, costFigures, readCosts } from "./costs/read-costs.js";
+export { sumCosts, type VisitRuns } from "./costs/sum-costs.js";
 export { type CustomEvent, customEvent, eventBounds, readEvents } from "./custom-events.query.js";
 export { hasEvents, readDays } from "./days.query.js";
 export { engagementNeeds } from "./engagement.query.js";
@@ -19,7 +22,7 @@ export { funnelFigures, goalFigures, readFunnel, readGoals } from "./goals/read-
 export { csvType, type ListAnswer, writeCsv } from "./list-rows.js";
 export { readMachineDays, readUnread } from "./machines/machine-figures.query.js";
 export { aiFigures, aiIntervals, aiLists, readAi, readAiSeries, writeAiCsv } from "./machines/read-ai.js";
-export { type AskedMetric, askedNames, engagementNames, type Metric, metricNames } from "./metrics.js";
+export { type AskedMetric, askedNames, engagementNames, type Metric, metricNames, visitSql } from "./metrics.js";
 export {
   checkRange,
   countAskedDays,

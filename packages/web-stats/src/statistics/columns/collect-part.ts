@@ -167,25 +167,32 @@ const textNames = Array.from(
 const textsSql = (columns: readonly string[]) =>
   textNames.map((name, at) => `${columns[at] ?? "NULL"} AS ${name}`).join(", ");
 
-/** A day's visits from a range of `visit_pkey`, and its events with a visitor from one of `event_pkey`. */
-const rowsSql = ({ details }: PartNeeds) => `
+/** A day's visits from a range of `visit_pkey`, and its events with a visitor from one of `event_pkey`; perhaps of some visitors ($7). */
+const rowsSql = ({ details }: PartNeeds, ofSome: string) => `
   SELECT visitor::text, us, last_us, duration_us, is_bounce, ${textNames.join(", ")}
   FROM (
     SELECT visitor, first_us AS us, last_us, ${visitSql.us} AS duration_us, ${visitSql.isBounce} AS is_bounce,
       NULL::uuid AS id, ${textsSql(listsPerVisit.map(visitColumnOf))}
-    FROM visit WHERE site_id = $1 AND day = $2 AND ${visitSql.counts}
+    FROM visit WHERE site_id = $1 AND day = $2 AND ${visitSql.counts} ${ofSome}
     UNION ALL
     SELECT visitor, (extract(epoch FROM at - $5::timestamptz) * 1000000)::bigint, NULL, NULL, NULL, id,
       ${textsSql(["name", "CASE WHEN type = 'pageview' THEN path END", ...(details ? Object.values(detailColumns) : [])])}
     FROM event
     WHERE site_id = $1 AND id >= $3 AND id < $4 AND at >= $5 AND at < $6 AND visitor IS NOT NULL
-      AND type IN ('pageview', 'event')
+      AND type IN ('pageview', 'event') ${ofSome}
   ) AS stored
   ORDER BY stored.visitor, us, last_us IS NULL, id`;
 
-export function readDayRows(client: pg.ClientBase, { siteId, day }: SiteDay, needs: PartNeeds) {
-  const values = [siteId, day, ...eventSpan(day)];
-  return fetchBatches<DayRow>(client, { text: rowsSql(needs), values });
+/** @param visitors of these alone */
+export function readDayRows(
+  client: pg.ClientBase,
+  { siteId, day }: SiteDay,
+  needs: PartNeeds,
+  visitors?: readonly string[],
+) {
+  const values = [siteId, day, ...eventSpan(day), ...(visitors ? [visitors] : [])];
+  const ofSome = visitors ? "AND visitor IN (SELECT unnest($7::bigint[]))" : "";
+  return fetchBatches<DayRow>(client, { text: rowsSql(needs, ofSome), values });
 }
 
 /** Enough to spread the cost of a round trip; rows have up to 16 KiB. */

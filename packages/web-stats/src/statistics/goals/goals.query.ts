@@ -1,4 +1,4 @@
-import { createUuidV7, isUuid, withTransaction } from "@waymark/database";
+import { createUuidV7, isUuid, type Queryable, withTransaction } from "@waymark/database";
 import { AppError, validationError } from "@waymark/errors";
 import { textProblem } from "@waymark/service/fields";
 import type pg from "pg";
@@ -103,7 +103,7 @@ function refuseFull(count: number, limit: number, what: string): void {
 /** A range of `goal_site_id_id_key`, in order of creation. */
 const listGoalsSql = "SELECT id, name, event, property, value, page FROM goal WHERE site_id = $1 ORDER BY id";
 
-export async function listGoals(pool: pg.Pool, siteId: string): Promise<Goal[]> {
+export async function listGoals(pool: Queryable, siteId: string): Promise<Goal[]> {
   const { rows } = await pool.query<Goal>({ name: "list-goals", text: listGoalsSql, values: [siteId] });
   return rows;
 }
