@@ -126,6 +126,31 @@ describe("200", () => {
     });
   });
 
+  it("adds what agents cost for visits where asked, by one thing at a time", async () => {
+    test.setNow(now);
+    const account = await test.makeAccount();
+    const id = await account.makeSite();
+    const sql = `INSERT INTO visit_cost (site_id, dimension, day, value, visits, runs, failures, cost, duration_ms, conversions, revenue)
+      VALUES ($1, $2, $3, $4, 5, 7, 1, 0.125, 900, $5, $6)`;
+    const paid = (amount: string) => JSON.stringify([{ currency: "EUR", amount }]);
+    await test.pool.query(sql, [id, "channel", "2026-06-07", "Search", 2, paid("12.5")]);
+    await test.pool.query(sql, [id, "channel", "2026-06-06", "Search", 1, paid("0.000001")]);
+    await test.pool.query(sql, [id, "channel", "2026-06-06", "(other)", 0, "[]"]);
+    await test.pool.query(sql, [id, "channel", "2026-06-01", "Search", 9, paid("9")]);
+    await test.pool.query(sql, [id, "page", "2026-06-07", "/a", 0, "[]"]);
+    const read = async (query: string) => (await account.get(`/api/v1/sites/${id}/ai?${query}`).expect(200)).body.costs;
+    const one = { visits: 5, runs: 7, failures: 1, cost_usd: "0.125", duration_ms: 900, conversions: 0, revenue: [] };
+    const sums = { visits: 10, runs: 14, failures: 2, cost_usd: "0.25", duration_ms: 1_800, conversions: 3 };
+    const search = { value: "Search", ...sums, revenue: [{ currency: "EUR", amount: "12.500001" }] };
+    expect(await read("costs=channel")).toEqual({ by: "channel", rows: [search, { value: "(other)", ...one }] });
+    expect(await read("costs=channel&limit=1")).toEqual({ by: "channel", rows: [search] });
+    expect(await read("costs=page")).toEqual({ by: "page", rows: [{ value: "/a", ...one }] });
+    expect(await read("costs=goal")).toEqual({ by: "goal", rows: [] });
+    expect(await read("range=7d")).toBeUndefined();
+    const { body } = await account.get(`/api/v1/sites/${id}/ai?costs=person`).expect(400);
+    expect(body.fields).toHaveProperty("costs");
+  });
+
   it("is empty for a site without figures, and has every point of a series", async () => {
     test.setNow(now);
     const account = await test.makeAccount();

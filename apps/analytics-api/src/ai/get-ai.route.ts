@@ -6,11 +6,14 @@ import {
   aiIntervals,
   aiLists,
   checkRange,
+  costDimensions,
+  costFigures,
   csvType,
   limitParameter,
   rangeAnswer,
   rangeParameters,
   readAi,
+  readCosts,
   readInTime,
   readOwnColumns,
   resolveRange,
@@ -26,6 +29,7 @@ const aiQuery = z
     limit: limitParameter,
     lists: z.enum(aiLists).optional().describe("The list to answer as CSV, with `Accept: text/csv`"),
     interval: z.enum(aiIntervals).optional().describe("Adds `series`, the figures of every day, week or month"),
+    costs: z.enum(costDimensions).optional().describe("Adds `costs`, what agents cost for visits, by this"),
     compare: z.enum(["previous"]).optional().describe("Adds `previous`, the totals of the days before"),
   })
   .superRefine(checkRange);
@@ -77,21 +81,24 @@ export function getAiRoute(deps: StatisticsDeps) {
     query: aiQuery,
     answers: siteAnswers({
       description: "The site's machines, engines and pages in the range",
-      schema: named("Ai", z.object({ ...rangeAnswer, ...aiFigures.shape })),
+      schema: named("Ai", z.object({ ...rangeAnswer, ...aiFigures.shape, costs: costFigures.optional() })),
       example,
       otherMedia: { "text/csv": { schema: z.string(), example: writeAiCsv("pages", example) } },
       headers: [...limitHeaders, "Vary"],
     }),
     async handle(input) {
       input.response.vary("Accept");
-      const { limit, lists, interval, compare } = input.query;
+      const { limit, lists, interval, compare, costs: by } = input.query;
       const isCsv = prefersCsv(input.request);
       if (isCsv && !lists) throw validationError({ lists: `Must be one of: ${aiLists.join(", ")}, for text/csv` });
       const { asked, ...days } = resolveRange(input.query, deps.now());
       const query = { days, limit, interval, withPrevious: compare === "previous" };
-      const body = await readOwnColumns(deps, principalOf(input.response), input, ({ id: siteId }, columns) =>
-        readInTime(asked, readAi({ ...deps, columns }, { siteId, ...query })),
-      );
+      const body = await readOwnColumns(deps, principalOf(input.response), input, async ({ id: siteId }, columns) => {
+        const report = await readInTime(asked, readAi({ ...deps, columns }, { siteId, ...query }));
+        return by
+          ? { ...report, costs: await readInTime(asked, readCosts(deps.pool, { siteId, by, days, limit })) }
+          : report;
+      });
       if (isCsv && lists) return { status: 200, contentType: csvType, body: writeAiCsv(lists, body) };
       return { status: 200, body: { ...asked, ...body } };
     },

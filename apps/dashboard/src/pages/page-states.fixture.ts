@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Page } from "playwright-core";
 import { insertModelDay } from "../costs/model-days.fixture.js";
 import type { SignedIn, TestDashboard } from "../dashboard.fixture.js";
-import { insertMachines, makeSite } from "../statistics/statistics.fixture.js";
+import { insertCosts, insertMachines, makeSite } from "../statistics/statistics.fixture.js";
 import { addTrace, type NewSpan } from "../trace/trace.fixture.js";
 import { insertTrace } from "../traces/traces.fixture.js";
 import { conversationPages, insertLabelled } from "./conversation-states.fixture.js";
@@ -67,6 +67,7 @@ async function fillAccount(dashboard: TestDashboard, owner: SignedIn): Promise<I
   const { body: unseen } = await owner.post("/sites", { domain: "unseen.example", name: "Unseen" }).expect(201);
   const site = await makeSite(dashboard, { accountId, domain: "busy.example", lines: visits(Date.now()) });
   await insertMachines(pool, site);
+  await insertCosts(pool, site);
   await owner.post("/keys", { name: "laptop", service: "trace" }).expect(201);
   await owner.post("/keys", { name: "reports", service: "analytics" }).expect(201);
   await owner.post("/people", { email: "grace@example.com", role: "member" }).expect(201);

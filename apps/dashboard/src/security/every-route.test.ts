@@ -15,6 +15,7 @@ const ownersBodies: Readonly<Record<string, object | undefined>> = {
   "DELETE /keys/:id": undefined,
   "DELETE /sites/:id": undefined,
   "POST /sites/:id/proof": undefined,
+  "PUT /sites/:id/costs": { countsCosts: true },
   "DELETE /sites/:id/goals/:goalId": undefined,
   "DELETE /sites/:id/funnels/:funnelId": undefined,
   "DELETE /traces/:trace_id": undefined,

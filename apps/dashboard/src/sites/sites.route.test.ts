@@ -23,6 +23,34 @@ async function addVisit(siteId: string, day: string) {
   await dashboard.pool.query(sql, [siteId, day]);
 }
 
+describe("PUT /sites/:id/costs", () => {
+  it("200: switches what a visit costs on and off, which the record says, and 404 or 403 otherwise", async () => {
+    const owner = await newOwner();
+    const site = await add(owner, newDomain());
+    expect(site.countsCosts).toBe(false);
+    const put = (countsCosts: boolean) => owner.put(`/sites/${site.id}/costs`, { countsCosts });
+    expect((await put(true).expect(200)).body).toEqual({ ...site, countsCosts: true });
+    const until = async () =>
+      (await dashboard.pool.query("SELECT costs_until FROM site WHERE id = $1", [site.id])).rows[0];
+    const first = await until();
+    await put(true).expect(200);
+    expect(await until()).toEqual(first);
+    expect((await put(false).expect(200)).body).toEqual(site);
+    expect(await until()).toEqual({ costs_until: null });
+    const { rows } = await dashboard.pool.query("SELECT action FROM audit WHERE account_id = $1 ORDER BY id", [
+      owner.accountId,
+    ]);
+    expect(rows.map(({ action }) => action)).toEqual(["site_costs_on", "site_costs_on", "site_costs_off"]);
+    expect((await owner.put(`/sites/${site.id}/costs`, { countsCosts: 1 }).expect(400)).body.fields).toHaveProperty(
+      "countsCosts",
+    );
+    await (await newOwner()).put(`/sites/${site.id}/costs`, { countsCosts: true }).expect(404);
+    await (await dashboard.signIn(owner.accountId, "member"))
+      .put(`/sites/${site.id}/costs`, { countsCosts: true })
+      .expect(403);
+  });
+});
+
 describe("GET and POST /sites", () => {
   it("201: adds a site that gets its domain's events, and 200: lists it with its first and last day", async () => {
     const owner = await newOwner();

@@ -1,6 +1,7 @@
 import {
   bareDomain,
   claimSite,
+  countCosts,
   createSite,
   deleteSite,
   readSites,
@@ -64,6 +65,18 @@ export function siteRoutes(deps: AppDeps) {
           const { domain } = await deleteSite(transaction, { siteId: params["id"] ?? "", accountId });
           await recordAudit(transaction, { accountId, personId, action: "site_deleted", subject: domain });
         });
+      },
+    }),
+    ownerRoute("put", "/sites/:id/costs", {
+      body: z.strictObject({ countsCosts: z.boolean() }),
+      async handle({ viewer: { accountId, personId }, params, body: { countsCosts } }) {
+        const siteId = params["id"] ?? "";
+        await withTransaction(pool, async (transaction) => {
+          const { domain } = await countCosts(transaction, { siteId, accountId }, countsCosts);
+          const action = countsCosts ? "site_costs_on" : "site_costs_off";
+          await recordAudit(transaction, { accountId, personId, action, subject: domain });
+        });
+        return presentSite(await requireOwnSite(pool, accountId, siteId));
       },
     }),
     proveSiteRoute(deps),

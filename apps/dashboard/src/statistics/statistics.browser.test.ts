@@ -2,7 +2,7 @@ import { expect, it } from "@jest/globals";
 import { describeWithChromium, useProcesses } from "@waymark/testing";
 import type { Page } from "playwright-core";
 import { useBrowser } from "../browser.fixture.js";
-import { insertMachines, type Line, makeSite, useAnalyticsApi } from "./statistics.fixture.js";
+import { insertCosts, insertMachines, type Line, makeSite, useAnalyticsApi } from "./statistics.fixture.js";
 
 const dayMs = 86_400_000;
 
@@ -234,6 +234,7 @@ describeWithChromium("the statistics in a browser", (executablePath) => {
   it("lead to the machines that read the site, with the API's figures", async () => {
     const { siteId, viewer, ask } = await makeBusySite();
     await insertMachines(dashboard.pool, siteId, new Date("2026-03-15T12:00:00Z"));
+    await insertCosts(dashboard.pool, siteId, new Date("2026-03-15T12:00:00Z"));
     const page = await browser.page(viewer);
     await open(page, `/dashboard/sites/${siteId}`);
     await page.getByRole("link", { name: "AI", exact: true }).click();
@@ -269,6 +270,21 @@ describeWithChromium("the statistics in a browser", (executablePath) => {
         first.visitors,
       ]);
     }
+    const costsOf = (by: string, row: string) =>
+      page.getByRole("table", { name: `What visits cost, by ${by}` }).getByRole("row", { name: row });
+    const cells = await costsOf("channel", "AI Assistants").getByRole("cell").allInnerTexts();
+    expect(cells.map((text) => text.replaceAll(/\s/g, " "))).toEqual([
+      "40",
+      "55",
+      "3",
+      "1.65 s",
+      "$0.813",
+      "$0.0203",
+      "4",
+      "196 EUR",
+    ]);
+    await page.getByRole("group", { name: "By" }).getByRole("button", { name: "Source" }).press("Enter");
+    await costsOf("source", "ChatGPT").waitFor();
     const chart = page.getByRole("slider", { name: "Crawled over time" });
     await chart.focus();
     const last = await chart.getAttribute("aria-valuetext");

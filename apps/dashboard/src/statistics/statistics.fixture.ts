@@ -46,6 +46,16 @@ export async function insertMachines(pool: TestDashboard["pool"], siteId: string
   await pool.query(totals, [siteId]);
 }
 
+/** What agents cost for visits of yesterday. */
+export async function insertCosts(pool: TestDashboard["pool"], siteId: string, now = new Date()): Promise<void> {
+  const sql = `
+    INSERT INTO visit_cost (site_id, dimension, day, value, visits, runs, failures, cost, duration_ms, conversions, revenue)
+    SELECT $1, dimension, ($2::timestamptz AT TIME ZONE 'UTC')::date - 1, value, 40, 55, 3, 0.8125, 91000, 4, revenue::json
+    FROM (VALUES ('channel', 'AI Assistants', '[{"currency":"EUR","amount":"196"}]'), ('channel', 'Search', '[]'), ('channel', '(other)', '[]'),
+      ('source', 'ChatGPT', '[]'), ('page', '/a/long/path/of/a/page/that/visits/began/with', '[]'), ('goal', 'Buy', '[]')) AS row (dimension, value, revenue)`;
+  await pool.query(sql, [siteId, now]);
+}
+
 /** The analytics API on the dashboard's database and at its own time, for comparisons. No limit of requests. */
 export function useAnalyticsApi({ pool, databaseUrl }: TestDashboard) {
   const log = createLogger({ service: "analytics-api", level: "silent" });

@@ -4,7 +4,7 @@ import { listNames } from "@waymark/web-stats/lists";
 import { type Metric, metricNames } from "@waymark/web-stats/statistics";
 import fc from "fast-check";
 import { useDashboard } from "../dashboard.fixture.js";
-import { insertMachines, type Line, makeSite, useAnalyticsApi } from "./statistics.fixture.js";
+import { insertCosts, insertMachines, type Line, makeSite, useAnalyticsApi } from "./statistics.fixture.js";
 import type { SiteStats } from "./statistics.route.js";
 
 const dashboard = useDashboard();
@@ -277,6 +277,7 @@ describe("GET /sites/:id/ai", () => {
     );
     const { viewer, siteId, ask } = await open(lines);
     await insertMachines(dashboard.pool, siteId, now);
+    await insertCosts(dashboard.pool, siteId, now);
     for (const [query, before] of [
       ["range=7d", "from=2026-03-02&to=2026-03-08"],
       ["from=2026-03-07&to=2026-03-08", "from=2026-03-05&to=2026-03-06"],
@@ -287,6 +288,9 @@ describe("GET /sites/:id/ai", () => {
       const { range: _range, from: _from, to: _to, ...report } = await inApi(query);
       expect(body).toMatchObject(report);
       expect(body.before).toEqual((await inApi(before)).series);
+      for (const costs of body.costs) expect(costs).toEqual((await inApi(`${query}&costs=${costs.by}`)).costs);
+      const counts = body.costs.map(({ rows }: { rows: object[] }) => rows.length);
+      expect(counts).toEqual(query === "range=7d" ? [3, 1, 1, 1] : [0, 0, 0, 0]);
       expect(body.unread).toEqual([{ path: "/only-people", visitors: 2 }]);
       expect(body.pages.find(({ path }: { path: string }) => path === "/page-3").visitors).toBe(0);
     }

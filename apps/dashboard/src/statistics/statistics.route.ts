@@ -2,8 +2,10 @@ import { validationError } from "@waymark/errors";
 import { type Answer, pageRoute } from "@waymark/service/http";
 import { type ListName, listNames } from "@waymark/web-stats/lists";
 import {
+  type CostFigures,
   checkRange,
   comparisons,
+  costDimensions,
   createOverviewReader,
   csvType,
   type Filtering,
@@ -17,6 +19,7 @@ import {
   rangeQuery,
   readAi,
   readAiSeries,
+  readCosts,
   readCoverage,
   readEvents,
   readInTime,
@@ -105,7 +108,9 @@ async function readAiPage(
   const report = await readAi(deps, { ...daily, days, limit: aiRows, withPrevious: false });
   const before = await readAiSeries(deps, { ...daily, days: previousDays(days) });
   const unread = await readUnread(deps.pool, { siteId: site.id, ...days, limit: aiRows });
-  return { site, days, now, ...report, before, unread };
+  const costs: CostFigures[] = [];
+  for (const by of costDimensions) costs.push(await readCosts(deps.pool, { siteId: site.id, by, days, limit: aiRows }));
+  return { site, days, now, ...report, before, unread, costs };
 }
 
 type Query = z.output<typeof siteStatsQuery>;

@@ -84,6 +84,8 @@ const sentences: Readonly<Record<AuditLine["action"], string>> = {
   keep_changed: "Changed what is kept:",
   site_deleted: "Deleted the site",
   site_proven: "Proved the domain",
+  site_costs_on: "Switched on costs of visits",
+  site_costs_off: "Switched off costs of visits",
   site_lost: "Another account proved the domain",
   trace_deleted: "Deleted the trace",
 };

@@ -3,10 +3,11 @@ import { useState } from "preact/hooks";
 import { useLocation, useRoute } from "preact-iso";
 import type { ListedSite, SiteList } from "../../src/sites/sites.route.js";
 import { api } from "../data/api.js";
-import { useMe, useQuery } from "../data/query.js";
+import { useAction, useMe, useQuery } from "../data/query.js";
+import { Segmented } from "../ui/choices.js";
 import { DialogButton } from "../ui/dialog.js";
 import { FormDialog, NameForm, TextField, useForm } from "../ui/form.js";
-import { Loaded, MissingPage, Page, Panel } from "../ui/page.js";
+import { ActionError, Loaded, MissingPage, Page, Panel } from "../ui/page.js";
 import { ProofSteps, Snippet, WaitingForVisit } from "./site-setup.js";
 
 export function SiteSettingsPage() {
@@ -42,8 +43,43 @@ function Panels({ site, isOwner }: { site: ListedSite; isOwner: boolean }) {
         <Snippet domain={site.domain} />
         {!site.isWaiting && <WaitingForVisit siteId={site.id} />}
       </Panel>
+      <CostsPanel site={site} isOwner={isOwner} />
       {isOwner && <DeletePanel site={site} />}
     </>
+  );
+}
+
+const costsChoices = [
+  { value: "off", label: "Off" },
+  { value: "on", label: "On" },
+] as const;
+
+function CostsPanel({ site, isOwner }: { site: ListedSite; isOwner: boolean }) {
+  const value = site.countsCosts ? "on" : "off";
+  const change = useAction((countsCosts: boolean) => api.put(`/sites/${site.id}/costs`, { countsCosts }), {
+    invalidates: ["/sites", "/audit"],
+    says: "Saved",
+  });
+  return (
+    <Panel title="What a visit costs">
+      <ActionError of={change} />
+      {isOwner ? (
+        <Segmented
+          label="What a visit costs"
+          value={value}
+          choices={costsChoices}
+          onValue={(next) => next !== value && change.run(next === "on")}
+        />
+      ) : (
+        <p>{site.countsCosts ? "On" : "Off"}. An owner may change it.</p>
+      )}
+      <p class="hint site-costs">
+        Sums what your agents cost by channel, source, entry page and goal. Pages ask <code>await waymark.visit()</code>{" "}
+        for a token, and your agents send it with their traces. It stands for a visitor’s UTC day on this site and dies
+        with it. A trace keeps a hash of it for 48 hours; then it goes, like the salt that leads from it to a visit.
+        Sums stay, as long as the site, for groups of at least five visitors of a day. No trace leads to a visit.
+      </p>
+    </Panel>
   );
 }
 

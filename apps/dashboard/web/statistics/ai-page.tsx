@@ -6,6 +6,7 @@ import { formatCompact, formatCount, formatShare } from "../ui/format.js";
 import { Empty, Loaded, MissingPage, Page, Panel } from "../ui/page.js";
 import { type Column, Table } from "../ui/table.js";
 import { aiPath, writeAddress } from "./address.js";
+import { CostsPanel } from "./ai-costs.js";
 import { Chart, FigureButtons } from "./chart.js";
 import { changeOf } from "./chart-shape.js";
 import { RangeControls, useAddress } from "./range-controls.js";
@@ -29,8 +30,8 @@ export function AiPage() {
   );
 }
 
-function isEmpty({ machines, engines, pages }: SiteAi): boolean {
-  return machines.length + engines.length + pages.length === 0;
+function isEmpty({ machines, engines, pages, costs }: SiteAi): boolean {
+  return machines.length + engines.length + pages.length + costs.flatMap(({ rows }) => rows).length === 0;
 }
 
 function NoMachines() {
@@ -176,6 +177,7 @@ function Report({ ai }: { ai: SiteAi }) {
         none="No machine read the site."
         keyOf={({ name, purpose }) => `${name} ${purpose}`}
       />
+      <CostsPanel siteId={ai.site.id} costs={ai.costs} />
       <List name="Pages" columns={pageColumns} rows={pages.slice(0, maxRows)} none="No page was read." keyOf={keyOf} />
       <List
         name="Read, not visited"

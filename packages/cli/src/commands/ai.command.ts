@@ -1,4 +1,4 @@
-import { defaultRange, ranges, readAi, resolveRange } from "@waymark/web-stats/statistics";
+import { costDimensions, defaultRange, ranges, readAi, readCosts, resolveRange } from "@waymark/web-stats/statistics";
 import { resolveSite } from "../arguments/resolve-owner.js";
 import { wholeNumber } from "../arguments/values.js";
 import type { Program } from "../context/command-builder.js";
@@ -23,23 +23,36 @@ const machines = listing(
 );
 const pages = listing(["path", "crawled", "answered", "referred", "visitors"], "No page was read.");
 
+const visits = listing(
+  ["value", "visits", "runs", "failures", "cost_usd", "conversions", "revenue"],
+  "No costs of visits in these days. 'waymark site costs' switches them on.",
+);
+
+interface Paid {
+  readonly revenue: readonly { currency: string; amount: string }[];
+}
+
+function withRevenue<Row extends Paid>({ revenue, ...row }: Row) {
+  return { ...row, revenue: revenue.map(({ amount, currency }) => `${amount} ${currency}`).join(", ") };
+}
+
 export function addAiCommand(program: Program): void {
   program
     .command("ai", "show which crawlers and assistants read a site, and the visits that assistants bring", help)
     .required("--site <site>", "the site's id or domain")
     .option("--range <range>", "the UTC days", { choices: ranges, default: defaultRange })
+    .option("--costs <by>", "also what agents cost for visits, by this", { choices: costDimensions })
     .option("--limit <n>", "rows of each list, 1 to 1000", { parse: wholeNumber(1, 1_000), default: 10 })
-    .run((context, { site, range, limit }) =>
+    .run((context, { site, range, limit, costs: by }) =>
       onDatabase(context, async ({ pool }) => {
         const { id: siteId } = await resolveSite(pool, site);
         const { asked, ...days } = resolveRange({ range }, context.now());
         const query = { siteId, days, limit, interval: "day", withPrevious: true } as const;
-        const value = { ...asked, ...(await readAi({ pool, columns: openColumns(pool, siteId) }, query)) };
-        const paid = value.engines.map(({ revenue, ...engine }) => ({
-          ...engine,
-          revenue: revenue.map(({ amount, currency }) => `${amount} ${currency}`).join(", "),
-        }));
-        return { value, text: [engines(paid), machines(value.machines), pages(value.pages)].join("\n\n") };
+        const report = await readAi({ pool, columns: openColumns(pool, siteId) }, query);
+        const costs = by && (await readCosts(pool, { siteId, days, by, limit }));
+        const lists = [engines(report.engines.map(withRevenue)), machines(report.machines), pages(report.pages)];
+        if (costs) lists.push(visits(costs.rows.map(withRevenue)));
+        return { value: { ...asked, ...report, ...(costs && { costs }) }, text: lists.join("\n\n") };
       }),
     );
 }
