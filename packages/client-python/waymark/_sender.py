@@ -265,19 +265,21 @@ class Sender(Queue):
             self._deadline = time.monotonic() + 0.85 * timeout
             self._hurry.notify_all()
         # Requests fail at the deadline by themselves; a moment more, so that their reasons are reported.
-        is_done = self._drain(timeout)
+        is_done = self._drain(0.9 * timeout)
         with self._lock:
-            traces = {id(trace) for trace, span, _ in self._pending.values() if span is None}
+            losses: dict[int, list[Any]] = {}
             reason = _TOO_LATE + (f"; the last attempt failed: {self._failure}" if self._failure else "")
             for trace, span, _ in self._pending.values():
-                if span is not None:
-                    self._lose(trace, reason, spans=1)
-                elif id(trace) in traces:
-                    traces.discard(id(trace))
-                    self._lose(trace, reason, traces=1)
+                lost = losses.setdefault(id(trace), [trace, 0, 0])
+                if span is None:
+                    lost[1] = 1
+                else:
+                    lost[2] += 1
                 trace._state, trace._reason = LOST, reason
                 if span is not None and span._id is None:
                     span._state = LOST
+            for trace, traces, spans in losses.values():
+                self._lose(trace, reason, traces, spans)
             self._pending.clear()
             self._scheduled.clear()
             self._bytes = 0
