@@ -9,6 +9,7 @@ const benches = {
   traces: "dist/traces/main.js",
   neighbours: "dist/neighbours/main.js",
   analytics: "src/analytics/main.mjs",
+  faults: "src/clients/faults.mjs",
 };
 
 const words = process.argv.slice(2).filter((arg) => arg !== "--");
