@@ -99,7 +99,7 @@ const storedNames = Object.keys(spanRowColumns)
  * Stores the spans of each request with their new resources and scopes, if the account has the trace, the trace would have at
  * most $4 of these, and the month takes the bytes of the new ones. It keeps the trace from deletion until the commit. A span
  * that exists stays unchanged. Contexts and spans go in by rising ids, so statements of several instances wait for each other
- * and do not deadlock. A probe of `trace_pkey` and `model_call_pkey` for a request, two of `span_pkey` for a span, of
+ * and do not deadlock. A probe of `trace_pkey` and `model_call_pkey` for a request, one of `span_pkey` for a span, of
  * `trace_usage_pkey` for an account, of `trace_context_pkey` and the trace's range of it for a context.
  */
 const insertOtlpSpansSql = (onLock: OnLock) => `
@@ -116,14 +116,13 @@ const insertOtlpSpansSql = (onLock: OnLock) => `
     HAVING count(*) + (
       SELECT count(*) FROM trace_context c WHERE c.account_id = b.account_id AND c.trace_id = b.trace_id
     ) > $4
-  ), new_bytes AS MATERIALIZED (
-    SELECT position, bytes_to_add FROM brought
-    UNION ALL
-    SELECT position, bytes_to_add FROM ${unnestSql(spansFrom, countedColumns)} JOIN found USING (position)
-    WHERE (
+  ), probed AS MATERIALIZED (
+    SELECT position, r.id, bytes_to_add, (
       SELECT 1 FROM span s WHERE ${isSpanSql(["found.account_id", "found.trace_id", "r.id"])}
         AND s.trace_id BETWEEN $2 AND $3 LIMIT 1
-    ) IS NULL
+    ) IS NULL AS is_new FROM ${unnestSql(spansFrom, countedColumns)} JOIN found USING (position)
+  ), new_bytes AS MATERIALIZED (
+    SELECT position, bytes_to_add FROM brought UNION ALL SELECT position, bytes_to_add FROM probed WHERE is_new
   ), wanted AS MATERIALIZED (
     SELECT found.*, COALESCE(sum(bytes_to_add), 0)::int AS bytes_to_add FROM found LEFT JOIN new_bytes USING (position)
     WHERE position NOT IN (SELECT position FROM full_traces) GROUP BY position, account_id, trace_id, max_bytes
@@ -140,10 +139,7 @@ const insertOtlpSpansSql = (onLock: OnLock) => `
   ), calls AS (${insertCallsSql(
     callsFrom,
     "granted",
-    `NOT EXISTS (
-      SELECT FROM span s WHERE ${isSpanSql(["granted.account_id", "granted.trace_id", "r.span_id"])}
-        AND s.trace_id BETWEEN $2 AND $3
-    )`,
+    "(position, r.span_id) NOT IN (SELECT position, id FROM probed WHERE NOT is_new)",
   )}
     RETURNING account_id, trace_id
   ), noted AS (${noteChangeSql("granted", "trace_id", "(account_id, trace_id) NOT IN (SELECT account_id, trace_id FROM calls)")}
