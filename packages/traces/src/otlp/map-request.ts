@@ -14,7 +14,15 @@ import {
   type ModelUsage,
   usageOfAttributes,
 } from "./model-usage.js";
-import { type OtlpSpan, type Scope, type SpanEvent, type SpanLink, spanKinds, type TraceRequest } from "./read-json.js";
+import {
+  type OtlpSpan,
+  type ReadSpan,
+  type Scope,
+  type SpanEvent,
+  type SpanLink,
+  spanKinds,
+  type TraceRequest,
+} from "./read-json.js";
 import { type KeyValue, maxMembersOfOne, type Unsigned64 } from "./request.js";
 
 /** A resource or scope, stored once per trace. Its spans refer to it. */
@@ -143,7 +151,7 @@ const problems = {
 } as const;
 
 interface ScopedSpans {
-  spans: readonly (OtlpSpan | null)[];
+  spans: readonly ReadSpan[];
   service: string;
   labels: SomeLabels | null;
   resource: Context;
@@ -169,7 +177,8 @@ export function* mapRequest(request: TraceRequest): Generator<void, MappedReques
         refuse(problems.spans);
         continue;
       }
-      const mapped = span ? mapSpan(span, scoped) : problems.members;
+      const read = typeof span === "function" ? span() : span;
+      const mapped = read ? mapSpan(read, scoped) : problems.members;
       if (typeof mapped === "string") refuse(mapped);
       else if (isCounted && !contexts.take(mapped.traceId, mapped.resource, mapped.scope)) refuse(problems.contexts);
       else spans.push(mapped);

@@ -7,12 +7,17 @@ import { maxMembersOfOne } from "./request.js";
 
 const messages = loadOtlpMessages("traces");
 
-/** Reads a request, and counts the steps. */
+/** Reads a request with its spans, and counts the steps. */
 function read(bytes: Buffer) {
   const steps = readProtobuf(messages, bytes);
   for (let count = 1; ; count++) {
-    const { done, value } = steps.next();
-    if (done) return { request: value, count };
+    const { done, value: request } = steps.next();
+    if (!done) continue;
+    for (const scope of request.resourceSpans.flatMap(({ scopeSpans }) => scopeSpans)) {
+      const spans = scope.spans.map((span) => (typeof span === "function" ? span() : span));
+      if (spans.length > 0) Object.assign(scope, { spans });
+    }
+    return { request, count };
   }
 }
 

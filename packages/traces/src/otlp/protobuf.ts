@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import protobuf from "protobufjs/light.js";
-import type { Requests, Signal } from "./read-json.js";
+import type { OtlpSpan, ReadSpan, Requests, Signal, SpanReader } from "./read-json.js";
 import { MalformedRequest, maxMembersOfOne, maxValueDepth } from "./request.js";
 
 const definitions = new URL("../../assets/otlp.json", import.meta.url);
@@ -53,6 +53,17 @@ const lengthDelimited = 2;
 class BoundedReader extends protobuf.BufferReader {
   items = 0;
 
+  constructor(
+    body: Buffer,
+    private readonly message: string,
+  ) {
+    super(body);
+  }
+
+  malformed(cause: unknown): MalformedRequest {
+    return new MalformedRequest(`The body is not an ${this.message} in protobuf`, { cause });
+  }
+
   /** The length before each message, string and byte string. */
   override size(): number {
     if (++this.items > maxItems) throw new RangeError(`more than ${maxItems} items`);
@@ -60,17 +71,20 @@ class BoundedReader extends protobuf.BufferReader {
   }
 }
 
-/** Yields between steps. @throws MalformedRequest for no such message, deep nesting, many items, wrong UTF-8 */
+/**
+ * Yields between steps, and leaves the short spans of a large request to their readers.
+ * @throws MalformedRequest for no such message, deep nesting, many items, wrong UTF-8
+ */
 export function* readProtobuf<Of extends Signal>(
   { request }: OtlpMessages<Of>,
   body: Buffer,
 ): Generator<void, Requests[Of]> {
   protobuf.Reader.recursionLimit = maxValueDepth * messagesPerLevel + outerDepth;
+  const reader = new BoundedReader(body, request.name);
   try {
-    const reader = new BoundedReader(body);
     return (yield* decode(request, reader, { bytes: body.length, depth: 0 })) as unknown as Requests[Of];
   } catch (error) {
-    throw new MalformedRequest(`The body is not an ${request.name} in protobuf`, { cause: error });
+    throw reader.malformed(error);
   }
 }
 
@@ -111,7 +125,8 @@ function* decode(
     if (!long && reader.pos - from < bytesPerStep && reader.pos < end) continue;
     const next = reader.pos;
     reader.pos = from;
-    message = decodePiece((long ? at : next) - from, message);
+    const short = (long ? at : next) - from;
+    if (short > 0) message = decodePiece(short, message);
     reader.pos = next;
     if (long) yield* addLong(message, reader, long, depth);
     from = reader.pos;
@@ -132,7 +147,7 @@ interface LongField {
   bytes: number;
 }
 
-/** Skips a member, or only the head of a long message. */
+/** Skips a member, or only the head of a long message or a span. */
 function skipShort(type: protobuf.Type, reader: BoundedReader, depth: number): LongField | undefined {
   const tag = reader.tag();
   const wireType = tag & 7;
@@ -142,7 +157,7 @@ function skipShort(type: protobuf.Type, reader: BoundedReader, depth: number): L
   }
   const bytes = reader.uint32();
   const field = type.fieldsById[tag >>> 3];
-  if (bytes > bytesPerStep && field?.resolvedType instanceof protobuf.Type)
+  if (field?.resolvedType instanceof protobuf.Type && (bytes > bytesPerStep || field.name === spansName))
     return { field, type: field.resolvedType, bytes };
   reader.skip(bytes);
   return undefined;
@@ -160,12 +175,32 @@ function* addLong(
   if (repeated) {
     const list = Object.hasOwn(message, name) ? (own as (Message | null)[]) : [];
     message[name] = list;
-    list.push(yield* decode(type, reader, { bytes, depth: depth + 1 }));
+    const part = { bytes, depth: depth + 1 };
+    if (name === spansName && bytes <= bytesPerStep) (list as ReadSpan[]).push(spanReader(type, reader, part));
+    else list.push(yield* decode(type, reader, part));
     return;
   }
   const known = (own as Message | null) ?? undefined;
   message[name] = yield* decode(type, reader, { bytes, depth: depth + 1, known });
   if (partOf) message[partOf.name] = name;
+}
+
+/** The list of `ScopeSpans`; no other message has a member of that name. */
+const spansName = "spans";
+
+/** Skips a short span. @throws RangeError where the message around it ends before */
+function spanReader(type: protobuf.Type, reader: BoundedReader, { bytes, depth }: Part): SpanReader {
+  const start = reader.pos;
+  reader.skip(bytes);
+  return () => {
+    try {
+      reader.pos = start;
+      reader.len = start + bytes;
+      return (type as unknown as Decoder).decode(reader, bytes, undefined, depth, undefined) as unknown as OtlpSpan;
+    } catch (error) {
+      throw reader.malformed(error);
+    }
+  };
 }
 
 /** The media types of OTLP's two encodings (OTLP specification, "OTLP/HTTP"). */

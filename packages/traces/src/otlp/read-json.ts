@@ -45,9 +45,12 @@ let seen: Seen = { listed: 0, mostListed: 0, members: 0, isExact: true };
 export interface TraceRequest {
   readonly resourceSpans: readonly {
     readonly resource: ReturnType<typeof readResource>;
-    readonly scopeSpans: readonly { readonly scope: Scope | null; readonly spans: readonly (OtlpSpan | null)[] }[];
+    readonly scopeSpans: readonly { readonly scope: Scope | null; readonly spans: readonly ReadSpan[] }[];
   }[];
 }
+export type ReadSpan = OtlpSpan | null | SpanReader;
+/** Reads a short span when its turn comes: few are in memory at once, and garbage collection copies none. @throws MalformedRequest */
+export type SpanReader = () => OtlpSpan;
 /** The same of `logs/v1/logs.proto`. */
 export interface LogsRequest {
   readonly resourceLogs: readonly {
