@@ -13,19 +13,28 @@ export interface ModelCall {
   isTold: true | null;
 }
 
-/** @param startedAt of the span: prices change */
-export type PriceUsage = (usage: ModelUsage, startedAt: string) => Promise<ModelCall>;
+/** A promise until the price list is there. @param startedAt of the span: prices change */
+export type PriceUsage = (usage: ModelUsage, startedAt: string) => ModelCall | Promise<ModelCall>;
 
 /** Makes the function that fixes a call's cost: the sender's, else by the price list, which it loads once. */
 export function createUsagePricer(): PriceUsage {
+  let price: PriceCall | undefined;
   let loading: Promise<PriceCall> | undefined;
-  return async ({ provider, model, tokens, cost }, startedAt) => {
-    loading ??= loadPrices();
-    const price = await loading;
-    const found = price({ provider, model, tokens, startedAt });
-    const isTold = tokens && cost !== null ? (true as const) : null;
-    return { ...found, model, tokens, isTold, cost: cost === null ? found.cost : roundCost(cost) };
+  const load = async () => {
+    price = await loadPrices();
+    return price;
   };
+  return (usage, startedAt) => {
+    if (price) return priced(price, usage, startedAt);
+    loading ??= load();
+    return loading.then((loaded) => priced(loaded, usage, startedAt));
+  };
+}
+
+function priced(price: PriceCall, { provider, model, tokens, cost }: ModelUsage, startedAt: string): ModelCall {
+  const found = price({ provider, model, tokens, startedAt });
+  const isTold = tokens && cost !== null ? (true as const) : null;
+  return { ...found, model, tokens, isTold, cost: cost === null ? found.cost : roundCost(cost) };
 }
 
 export interface CallOfSpan {

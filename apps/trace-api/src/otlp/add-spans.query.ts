@@ -196,16 +196,14 @@ interface RowToAdd extends OtlpSpansToAdd {
 
 /** The model calls of a request; of a span that comes twice, the first one. */
 async function callsOf({ traceId, spans }: OtlpSpansToAdd, priceUsage: PriceUsage) {
-  const calls = new Map<string, Promise<Omit<CallOfSpan, "request">>>();
+  const calls = new Map<string, Omit<CallOfSpan, "request">>();
   for (const { spanId, startedAt, usage } of spans) {
     if (!usage || calls.has(spanId)) continue;
     const priced = priceUsage(usage, startedAt);
-    calls.set(
-      spanId,
-      priced.then((call) => ({ spanId: spanUuid(traceId, spanId), startedAt, call })),
-    );
+    const call = priced instanceof Promise ? await priced : priced;
+    calls.set(spanId, { spanId: spanUuid(traceId, spanId), startedAt, call });
   }
-  return Promise.all(calls.values());
+  return [...calls.values()];
 }
 
 function contextsOf(spans: readonly MappedSpan[]): readonly Context[] {

@@ -75,13 +75,14 @@ export function createSpanAdder({
   };
 }
 
-function withCalls(spans: SpansToAdd["spans"], priceUsage: PriceUsage): Promise<SpansToAdd["spans"]> {
-  return Promise.all(
-    spans.map(async (each) => {
-      const usage = each.span.attributes ? usageOfJson(each.span.attributes.text) : null;
-      return usage ? { ...each, call: await priceUsage(usage, each.span.started_at) } : each;
-    }),
-  );
+async function withCalls(spans: SpansToAdd["spans"], priceUsage: PriceUsage): Promise<SpansToAdd["spans"]> {
+  const all: SpansToAdd["spans"][number][] = [];
+  for (const each of spans) {
+    const usage = each.span.attributes ? usageOfJson(each.span.attributes.text) : null;
+    const priced = usage && priceUsage(usage, each.span.started_at);
+    all.push(priced ? { ...each, call: priced instanceof Promise ? await priced : priced } : each);
+  }
+  return all;
 }
 
 function insert(pool: pg.Pool, requests: readonly SpansToAdd[], onLock: OnLock) {
