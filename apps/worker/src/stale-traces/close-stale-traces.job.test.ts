@@ -327,6 +327,32 @@ describe("closing many stale traces", () => {
       { status: "timeout", count: "10000" },
     ]);
   });
+
+  it("goes on after a portion that fails, tells it at the end, and closes that in a later round", async () => {
+    const poisoned = await makeRunningTrace(pool, { plan: "free", quietSeconds: 9_000 });
+    await pool.query(
+      `INSERT INTO trace (account_id, id, agent_id, name, status, started_at, written_at)
+       SELECT $1, ('f' || right(gen_random_uuid()::text, -1))::uuid, 'a', 'n', 'running', now(), now()
+       FROM generate_series(1, 500)`,
+      [poisoned.accountId],
+    );
+    const onNextPage = await makeRunningTrace(pool, { plan: "free", quietSeconds: 9_000 });
+    await pool.query(`
+      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$;
+      CREATE TRIGGER refuse BEFORE UPDATE ON trace FOR EACH ROW
+        WHEN (NEW.id = '${poisoned.traceId}') EXECUTE FUNCTION refuse()`);
+    const { close } = setUp({ pool });
+    await expect(close()).rejects.toMatchObject({ errors: [expect.objectContaining({ message: "refused" })] });
+    const statuses = async () => {
+      const ids = [poisoned.traceId, onNextPage.traceId];
+      const { rows } = await pool.query("SELECT status FROM trace WHERE id = ANY ($1) ORDER BY account_id", [ids]);
+      return rows.map(({ status }) => status);
+    };
+    expect(await statuses()).toEqual(["running", "timeout"]);
+    await pool.query("DROP TRIGGER refuse ON trace");
+    await close();
+    expect(await statuses()).toEqual(["timeout", "timeout"]);
+  });
 });
 
 describe("how often the worker looks for stale traces", () => {

@@ -20,6 +20,9 @@ interface StaleTracesDeps extends Omit<JobDeps, "now"> {
   rootAfterMs: number;
 }
 
+/** A round goes on after so many portions that failed: one that takes too long does not keep others from their turn. */
+const maxFailures = 10;
+
 /** A silent trace ends at most a quarter of its time late, or a minute if this is shorter; a second at least. */
 export function staleTracesIntervalMs(silences: Pick<StaleTracesDeps, "staleAfterMs" | "rootAfterMs">): number {
   return Math.min(Math.max(Math.min(silences.staleAfterMs, silences.rootAfterMs) / 4, 1_000), 60_000);
@@ -41,6 +44,7 @@ export function createCloseStaleTraces(
 
   return async () => {
     const total = { closed: 0, settled: 0, alerts: 0 };
+    const failures: unknown[] = [];
     let after: TraceKey | undefined = firstKey;
     let isQueueUp = true;
     try {
@@ -51,10 +55,13 @@ export function createCloseStaleTraces(
         if (traces.length === 0) continue;
         for (const [n, some] of (await inPortions(pool, traces)).entries()) {
           if (n > 0 && isStopping()) break;
-          const { settled, closed } = await endTraces(some);
-          const alerts = [...settled.alerts, ...closed.alerts];
-          total.settled += settled.closed;
-          total.closed += closed.closed;
+          const ended = await endTraces(some).catch((error: unknown) => {
+            if (failures.push(error) > maxFailures) throw error;
+          });
+          if (!ended) continue;
+          const alerts = [...ended.settled.alerts, ...ended.closed.alerts];
+          total.settled += ended.settled.closed;
+          total.closed += ended.closed.closed;
           total.alerts += alerts.length;
           if (isQueueUp) isQueueUp = await tryToQueue(deps, alerts);
         }
@@ -62,6 +69,7 @@ export function createCloseStaleTraces(
     } finally {
       if (total.closed + total.settled > 0) log.info(total, "stale traces closed");
     }
+    if (failures.length > 0) throw new AggregateError(failures, `${failures.length} portions of stale traces failed`);
     return total;
   };
 }
