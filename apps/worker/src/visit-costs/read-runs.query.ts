@@ -23,6 +23,9 @@ const findLastSql = `
     SELECT visitor FROM visit WHERE site_id = $1 AND day = $2 AND visitor > $3 ORDER BY visitor LIMIT ${batchVisits}
   ) AS batch`;
 
+const visitsOf = (visitor: string) =>
+  `visit WHERE site_id = $1 AND day = $2 AND visitor = ${visitor} AND ${visitSql.counts}`;
+
 /**
  * The visits of visitors after $3 up to $4 for whom the account's agents ran, in order of visitor and beginning, with the runs
  * that began in each or before the next one. A range of `visit_pkey`, probes of `trace_visit_account_id_visit_idx` and
@@ -33,7 +36,11 @@ const readRunsSql = `
     SELECT visitor, ${visitHashSql({ inner: "$6::bytea", outer: "$7::bytea" }, "$1::uuid::text", "visitor::text")} AS hash
     FROM (SELECT DISTINCT visitor FROM visit WHERE site_id = $1 AND day = $2 AND visitor > $3 AND visitor <= $4) AS batch
   ), run AS MATERIALIZED (
-    SELECT visitor, status, started_at, ended_at, cost FROM (
+    SELECT visitor, status, started_at, ended_at, cost, COALESCE(
+      (SELECT first_us FROM ${visitsOf("found.visitor")} AND first_us <= extract(epoch FROM started_at - $2::date) * 1000000
+       ORDER BY first_us DESC LIMIT 1),
+      (SELECT first_us FROM ${visitsOf("found.visitor")} ORDER BY first_us LIMIT 1)) AS first_us
+    FROM (
       SELECT known.visitor, v.trace_id, row_number() OVER (PARTITION BY known.visitor ORDER BY v.trace_id) AS place
       FROM known JOIN trace_visit v ON v.account_id = $5 AND v.visit = known.hash
     ) AS found
@@ -42,19 +49,17 @@ const readRunsSql = `
       SELECT COALESCE(sum(cost), 0) AS cost FROM ${countedCallsSql} WHERE account_id = $5 AND trace_id = found.trace_id
     ) AS calls
     WHERE place <= ${maxRuns} AND started_at >= $2::date AND started_at < $2::date + 1
-  ), own AS MATERIALIZED (
-    SELECT visitor, first_us, row_number() OVER visits AS place, lead(first_us) OVER visits AS next_us FROM visit
-    WHERE site_id = $1 AND day = $2 AND visitor IN (SELECT visitor FROM run) AND ${visitSql.counts}
-    WINDOW visits AS (PARTITION BY visitor ORDER BY first_us)
+  ), sums AS MATERIALIZED (
+    SELECT visitor, first_us, count(*)::int AS runs, count(*) FILTER (WHERE status IN ('error', 'timeout'))::int AS failures,
+      sum(cost) AS cost, sum(GREATEST(0, round(extract(epoch FROM ended_at - started_at) * 1000)))::float8 AS ms
+    FROM run WHERE first_us IS NOT NULL GROUP BY visitor, first_us
   )
-  SELECT own.visitor::text AS visitor, count(status)::int AS runs,
-    count(*) FILTER (WHERE status IN ('error', 'timeout'))::int AS failures,
-    round(COALESCE(sum(cost), 0) * 1e12)::text AS cost,
-    COALESCE(sum(GREATEST(0, round(extract(epoch FROM ended_at - started_at) * 1000))), 0)::float8 AS "durationMs"
-  FROM own LEFT JOIN run ON run.visitor = own.visitor
-    AND (own.place = 1 OR extract(epoch FROM started_at - $2::date) * 1000000 >= first_us)
-    AND (next_us IS NULL OR extract(epoch FROM started_at - $2::date) * 1000000 < next_us)
-  GROUP BY own.visitor, first_us ORDER BY own.visitor, first_us`;
+  SELECT visit.visitor::text AS visitor, COALESCE(runs, 0) AS runs, COALESCE(failures, 0) AS failures,
+    round(COALESCE(cost, 0) * 1e12)::text AS cost, COALESCE(ms, 0) AS "durationMs"
+  FROM visit LEFT JOIN sums ON sums.visitor = visit.visitor AND sums.first_us = visit.first_us
+  WHERE site_id = $1 AND day = $2 AND visit.visitor > $3 AND visit.visitor <= $4 AND ${visitSql.counts}
+    AND visit.visitor IN (SELECT visitor FROM sums)
+  ORDER BY visit.visitor, visit.first_us`;
 
 const smallest = String(-(2n ** 63n));
 

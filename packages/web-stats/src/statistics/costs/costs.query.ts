@@ -1,4 +1,5 @@
 import type { Queryable } from "@waymark/database";
+import { otherValue } from "../../lists/lists.js";
 import type { SiteDay } from "../columns/collect-part.js";
 import type { Days } from "../range.js";
 
@@ -35,13 +36,13 @@ export async function storeCosts(
   if (rows.length > 0) await client.query(storeSql, [siteId, day, JSON.stringify(rows)]);
 }
 
-/** The sums of a dimension's values, those that cost most first: a range of `visit_cost_pkey`. */
+/** The sums of a dimension's values, those that cost most first, `(other)` last: a range of `visit_cost_pkey`. */
 const readSql = `
   SELECT value, sum(visits)::float8 AS visits, sum(runs)::float8 AS runs, sum(failures)::float8 AS failures,
     trim_scale(sum(cost))::text AS cost_usd, sum(duration_ms)::float8 AS duration_ms,
     sum(conversions)::float8 AS conversions, (json_agg(revenue) FILTER (WHERE revenue::text <> '[]'))::text AS revenue
   FROM visit_cost WHERE site_id = $1 AND dimension = $2 AND day BETWEEN $3 AND $4
-  GROUP BY value ORDER BY sum(cost) DESC, sum(runs) DESC, value COLLATE "C" LIMIT $5`;
+  GROUP BY value ORDER BY value = '${otherValue}', sum(cost) DESC, sum(runs) DESC, value COLLATE "C" LIMIT $5`;
 
 interface StoredCosts {
   value: string;

@@ -29,19 +29,16 @@ export async function groupSafely<Visit extends Groupable>(
   dimensions: number,
   onStep: () => Promise<void>,
 ): Promise<Group<Visit>[][]> {
-  let parts: (readonly Visit[])[] = isEnough(visits) ? [visits] : [];
+  const all = new Set(isEnough(visits) ? visits : []);
+  const partOf = new Map(Array.from(all, (visit) => [visit, all]));
   const groups: Group<Visit>[][] = [];
   for (let dimension = 0; dimension < dimensions; dimension++) {
     const found: Group<Visit>[] = [];
-    const rest = new Set(parts.flat());
-    for (const value of await valuesBySize(visits, dimension, onStep)) {
+    const rest = new Set(partOf.keys());
+    for (const [value, members] of all.size > 0 ? await valuesBySize(visits, dimension, onStep) : []) {
       await onStep();
-      const has = (visit: Visit) => visit.valuesOf(dimension).includes(value);
-      const divided = parts.map((part) => divide(part, has));
-      const taken = divided.flatMap(([inside]) => inside);
-      if (taken.length === 0) continue;
-      parts = divided.flat().filter((part) => part.length > 0);
-      found.push({ value, visits: taken });
+      const taken = divide(partOf, members);
+      if (taken.length > 0) found.push({ value, visits: taken });
       for (const visit of taken) rest.delete(visit);
     }
     if (rest.size > 0) found.push({ value: null, visits: [...rest] });
@@ -50,34 +47,56 @@ export async function groupSafely<Visit extends Groupable>(
   return groups;
 }
 
-/** A part's visits inside and outside of a group; all are outside where one side has too few visitors. */
-function divide<Visit extends Groupable>(
-  part: readonly Visit[],
-  has: (visit: Visit) => boolean,
-): readonly [inside: readonly Visit[], outside: readonly Visit[]] {
-  const inside = part.filter(has);
-  if (inside.length === part.length) return [part, []];
-  const outside = part.filter((visit) => !has(visit));
-  return isEnough(inside) && isEnough(outside) ? [inside, outside] : [[], part];
+/** Divides the parts of a value's visits where both sides have enough visitors. @returns the visits that are whole parts now */
+function divide<Visit extends Groupable>(partOf: Map<Visit, Set<Visit>>, members: readonly Visit[]): Visit[] {
+  const insides = new Map<Set<Visit>, Set<Visit>>();
+  for (const visit of members) {
+    const part = partOf.get(visit);
+    if (part) insides.set(part, (insides.get(part) ?? new Set()).add(visit));
+  }
+  const taken: Visit[] = [];
+  for (const [part, inside] of insides) {
+    if (inside.size < part.size) {
+      if (!isEnough(inside) || !isEnough(without(part, inside))) continue;
+      for (const visit of inside) {
+        part.delete(visit);
+        partOf.set(visit, inside);
+      }
+    }
+    for (const visit of inside) taken.push(visit);
+  }
+  return taken;
 }
 
-async function valuesBySize(visits: readonly Groupable[], dimension: number, onStep: () => Promise<void>) {
-  const visitors = new Map<string, Set<string>>();
+function* without<Visit>(part: ReadonlySet<Visit>, inside: ReadonlySet<Visit>): Generator<Visit> {
+  for (const visit of part) if (!inside.has(visit)) yield visit;
+}
+
+/** The visits of each value with enough visitors, the largest first. */
+async function valuesBySize<Visit extends Groupable>(
+  visits: readonly Visit[],
+  dimension: number,
+  onStep: () => Promise<void>,
+): Promise<(readonly [value: string, members: readonly Visit[]])[]> {
+  const members = new Map<string, Visit[]>();
   for (const [n, visit] of visits.entries()) {
     if (n % visitsPerStep === 0) await onStep();
     for (const value of visit.valuesOf(dimension)) {
-      const known = visitors.get(value) ?? new Set();
-      visitors.set(value, known.add(visit.visitor));
+      const own = members.get(value);
+      if (own) own.push(visit);
+      else members.set(value, [visit]);
     }
   }
-  return [...visitors]
-    .filter(([, { size }]) => size >= leastVisitors)
-    .sort(([a, { size: one }], [b, { size: other }]) => other - one || (a < b ? -1 : 1))
+  return [...members]
+    .filter(([, own]) => isEnough(own))
+    .map(([value, own]) => ({ value, own, visitors: new Set(own.map(({ visitor }) => visitor)).size }))
+    .sort((a, b) => b.visitors - a.visitors || (a.value < b.value ? -1 : 1))
     .slice(0, maxGroups)
-    .map(([value]) => value);
+    .map(({ value, own }) => [value, own] as const);
 }
 
-function isEnough(visits: readonly Groupable[]): boolean {
+function isEnough(visits: Iterable<Groupable>): boolean {
   const visitors = new Set<string>();
-  return visits.some(({ visitor }) => visitors.add(visitor).size >= leastVisitors);
+  for (const { visitor } of visits) if (visitors.add(visitor).size >= leastVisitors) return true;
+  return false;
 }

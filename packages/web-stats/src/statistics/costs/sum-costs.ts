@@ -47,7 +47,14 @@ export async function sumCosts(client: pg.ClientBase, day: SiteDay, runs: readon
   }
   if (place !== runs.length) throw new Error(`The day has ${place} visits of these visitors, not ${runs.length}`);
   const groups = await groupSafely(visits, costDimensions.length, () => setImmediate());
-  return costDimensions.flatMap((dimension, n) => (groups[n] ?? []).map((group) => sumOf(dimension, group)));
+  const sums: CostSums[] = [];
+  for (const [n, dimension] of costDimensions.entries()) {
+    for (const group of groups[n] ?? []) {
+      sums.push(sumOf(dimension, group));
+      await setImmediate();
+    }
+  }
+  return sums;
 }
 
 /** The visits of a part that have runs, with what they did for the goals. */
