@@ -1,8 +1,14 @@
+import { Resolver } from "node:dns/promises";
 import { readFile } from "node:fs/promises";
 import { createKeyDirectory } from "@waymark/auth";
 import { type ProcessLike, readable, startHttpService } from "@waymark/service";
 import { createAddressReader, createProxyWatch } from "@waymark/service/limits";
-import { createRecorder, createRequestRecorder, openCountryDirectory } from "@waymark/web-stats/analytics";
+import {
+  createRecorder,
+  createRequestRecorder,
+  lookupOptions,
+  openCountryDirectory,
+} from "@waymark/web-stats/analytics";
 import { createApp } from "./app.js";
 import { loadConfig } from "./config.js";
 import { createClientReader, loadSpamReferrers } from "./event/read-client.js";
@@ -24,7 +30,7 @@ export function run(node: ProcessLike): Promise<void> {
       const checks = { required: stores, notes: proxies.notes };
       const handler = createApp({
         recorder,
-        recordRequests: createRequestRecorder(pool),
+        recordRequests: createRequestRecorder(pool, new Resolver(lookupOptions)),
         keys,
         readClient: createClientReader({ addressOf, trustedProxies, countryHeader, countries }),
         addressOf,

@@ -4,6 +4,7 @@ export { useDatabase, useEmptyDatabase, useRolePrefix, useServiceRole } from "./
 export { freePort } from "./free-port.js";
 export { addHeavyDay } from "./heavy-day.js";
 export { lintOpenApi } from "./lint-open-api.js";
+export { startNameServer } from "./name-server.js";
 export { type RunningApp, useInstances, useProcesses } from "./processes.js";
 export { chromiumFlags, describeWithChromium, describeWithProgram, describeWithRedis } from "./programs.js";
 export { type Answer, startReceiver, startResendStub } from "./receiver.js";

@@ -136,13 +136,14 @@ interface Target {
 }
 
 async function importLines(context: CommandContext, { pool, site }: Target, options: ImportOptions): Promise<Outcome> {
+  const { resolver } = context;
   const { file = "-", from, rejects, dropBots = false, machinesOnly = false } = options;
   const format = from === "plausible" ? undefined : (from ?? options.format);
   if (file === "-" && context.stdin.isTTY) context.stderr.write("Reading from the terminal; Ctrl-D ends it.\n");
   const input = await openImportInput(file, context.stdin, from === "umami" ? "website_event.csv" : undefined);
   const countries = await checkCountries(context.env["COUNTRY_DATABASE"]);
   const watched = { rejects, totalBytes: input.totalBytes, start: noProgress(format) };
-  const how = { countries, dropBots, machinesOnly };
+  const how = { countries, dropBots, machinesOnly, resolver };
   const { isComplete, last } = await watch(context, watched, (control) =>
     importEvents({ pool, site, input: input.bytes, ...(format && { format }), ...how, ...control }),
   );
@@ -157,9 +158,10 @@ async function follow(
   options: ImportOptions & { follow: string },
 ): Promise<Outcome> {
   const { format, rejects, dropBots = false, machinesOnly = false } = options;
+  const { resolver } = context;
   if (!format || format === "ndjson") throw new CommandError("--follow needs the --format of a web server's log.");
   const countries = await checkCountries(context.env["COUNTRY_DATABASE"]);
-  const how = { path: resolve(options.follow), format, countries, dropBots, machinesOnly };
+  const how = { path: resolve(options.follow), format, countries, dropBots, machinesOnly, resolver };
   const { last } = await watch(context, { rejects, start: noProgress(format) }, (control) =>
     followLog({ pool, site, ...how, ...control }),
   );

@@ -8,6 +8,7 @@ import {
   type RolePasswords,
 } from "@waymark/database";
 import { createPrisma, type PrismaClient } from "@waymark/database/prisma";
+import type { NameResolver } from "@waymark/web-stats/analytics";
 import type pg from "pg";
 import { dataFolderOf, findDatabase } from "../local-system.js";
 import { showStatus } from "../output/progress.js";
@@ -23,6 +24,8 @@ export interface CommandContext {
   /** From this call on, Ctrl-C and SIGTERM abort the signal; a second one ends the process. */
   catchInterrupts(): AbortSignal;
   now(): Date;
+  /** Looks up the names of addresses; nothing without it. */
+  resolver?: NameResolver | undefined;
 }
 
 export interface CommandDatabase {

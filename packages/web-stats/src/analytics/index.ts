@@ -1,4 +1,5 @@
 export { type CountryDirectory, openCountryDirectory } from "./attribution/country-directory.js";
+export { lookupOptions, type NameResolver } from "./attribution/machine-names.js";
 export { exportNames, formatNames } from "./formats/format.js";
 export { isLog } from "./formats/open-format.js";
 export { exportEvents } from "./import/export-events.query.js";

@@ -32,6 +32,7 @@ it("gives a line that came before, beyond the memory, the id of its occurrence, 
       salts: new Map(),
       occurrences,
       attribute: createAttribution({ domain: "example.com", countryOf: () => null }),
+      settle: async () => [],
     });
     lines.forEach((line, number) => {
       batch.add(number, line);

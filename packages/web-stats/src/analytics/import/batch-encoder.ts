@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import type { Claim, OpenClaim } from "../attribution/machine-claims.js";
 import { loadReferrers } from "../attribution/referrer-directory.js";
 import { type Classification, createSourceClassifier } from "../attribution/source-classifier.js";
 import { createUserAgentReader, type UserAgent } from "../attribution/user-agent.js";
@@ -101,6 +102,7 @@ interface BatchOptions {
   readonly salts: ReadonlyMap<string, Buffer>;
   readonly occurrences: OccurrenceCounter;
   attribute(line: ImportLine): Attribution;
+  settle(claims: readonly OpenClaim[]): Promise<readonly Claim[]>;
 }
 
 /** Of most lines; longer rows take a larger buffer. */
@@ -196,7 +198,10 @@ export class BatchEncoder {
 
   async finish(): Promise<EncodedBatch> {
     const { occurrences } = this.options;
-    const machines = await this.machines.finish();
+    const { openClaims } = this.machines;
+    const claims = openClaims.length === 0 ? [] : await this.options.settle(openClaims);
+    const settled = new Map(openClaims.map((claim, index) => [claim, claims[index] ?? "unknown"]));
+    const machines = await this.machines.finish((claim) => settled.get(claim) ?? "unknown");
     const earlier = await occurrences.readEarlier(this.unsure.map(({ ids }) => ids.first));
     for (const { place, ids, occurrence } of this.unsure) {
       const before = earlier.get(ids.first) ?? 0;

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { MessageChannel, Worker } from "node:worker_threads";
 import { withConnection } from "@waymark/database";
 import type pg from "pg";
+import { createClaimSettler } from "../attribution/machine-names.js";
 import { readHorizon } from "../maintenance/event-retention.query.js";
 import { createSaltStore } from "../visitors/hash-visitor.js";
 import { type Batch, decodeBatch } from "./encoded-batch.js";
@@ -117,6 +118,9 @@ export async function importEvents(options: ImportOptions): Promise<ImportResult
   return { imported, rejected, duplicates, bots, machines };
 }
 
+/** A batch waits so long for the names of its addresses. */
+const maxSettleMs = 2_000;
+
 async function importLines(
   options: ImportOptions,
   progress: ImportProgress,
@@ -126,6 +130,7 @@ async function importLines(
   const salts = createSaltStore({ pool, ...(now && { now }) });
   const input = openInput(options);
   const write = createBatchWriter(writer, options);
+  const settle = createClaimSettler(options.resolver);
   let horizon = await readHorizon(pool);
   let malformed = 0;
   const count = (counts: ReaderCounts) => {
@@ -147,6 +152,7 @@ async function importLines(
       return new Map(Array.from(found, ([day, salt]) => [day, new Uint8Array(salt)]));
     },
     readEarlier: (ids) => earlier.read(ids),
+    settle: async (claims) => claims.map(await settle(site.id, claims, maxSettleMs)),
     addEarlier: ({ ids, seen }) => earlier.add(ids, seen),
     async reject(rejections) {
       for (const rejection of rejections) options.onReject?.(rejection);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { createUuidV7 } from "@waymark/database";
-import { randomRuns, useDatabase } from "@waymark/testing";
+import { randomRuns, startNameServer, useDatabase } from "@waymark/testing";
 import fc from "fast-check";
 import { otherValue } from "../../lists/lists.js";
 import { browsers, bytesOf } from "../analytics.fixture.js";
@@ -108,6 +108,25 @@ describe("an import of machines' requests", () => {
       { day: "2026-10-06", machine: "ClaudeBot", requests: 1, verified: 0, refuted: 0 },
       { day: "2026-10-06", machine: "GPTBot", requests: 2, verified: 1, refuted: 1 },
     ]);
+  });
+
+  it("looks up the names of addresses where an operator publishes domains, each once", async () => {
+    const server = await startNameServer({
+      "PTR 1.66.249.66.in-addr.arpa": ["crawl-66-249-66-1.googlebot.com"],
+      "A crawl-66-249-66-1.googlebot.com": ["66.249.66.1"],
+    });
+    const site = await openSite();
+    const today = new Date().toUTCString().slice(5, 16).replaceAll(" ", "/");
+    const lines = ["66.249.66.1", "66.249.66.1", "9.9.9.9", "10.0.0.1"].flatMap((ip, index) =>
+      ["Googlebot/2.1", "GPTBot/1.0"].map((agent) => writeLine({ ...usual, ip, agent }, index)),
+    );
+    const input = bytesOf(`${lines.join("\n").replaceAll(/01.Oct.2026/g, today)}\n`);
+    await importEvents({ pool: database.directPool, site, input, format: "combined", resolver: server.resolver });
+    server.close();
+    expect((await rowsOf(site.id)).filter(({ machine }) => machine === "Googlebot")).toMatchObject([
+      { requests: 4, verified: 2, refuted: 1 },
+    ]);
+    expect(server.asked).toHaveLength(3);
   });
 
   it("keeps a bounded number of pages a day, and counts the rest as (other)", async () => {

@@ -1,7 +1,7 @@
 import type { Buffer } from "node:buffer";
 import { setImmediate } from "node:timers/promises";
 import { openCountryDirectory } from "../attribution/country-directory.js";
-import { createClaimCheck } from "../attribution/machine-claims.js";
+import { createClaimCheck, type OpenClaim } from "../attribution/machine-claims.js";
 import { createMachineNamer, type NamedMachine, unnamed } from "../attribution/machines.js";
 import type { LeftOut, LineReader, Reading } from "../formats/format.js";
 import { guessFormat, isCsv, openFormat } from "../formats/open-format.js";
@@ -41,6 +41,7 @@ async function createBatchTaker({ site, countries }: ReaderOptions, counts: Read
   const directory = countries && (await openCountryDirectory(countries.file));
   const shared = {
     siteId: site.id,
+    settle: (claims: readonly OpenClaim[]) => call("settle", claims),
     occurrences: new OccurrenceCounter({
       read: (firstIds) => call("readEarlier", firstIds),
       add: (ids, seen) => call("addEarlier", { ids, seen }),

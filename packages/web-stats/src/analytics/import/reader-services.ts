@@ -1,6 +1,8 @@
 import type { Buffer } from "node:buffer";
 import type { MessagePort, Worker } from "node:worker_threads";
 import type pg from "pg";
+import type { Claim, OpenClaim } from "../attribution/machine-claims.js";
+import type { NameResolver } from "../attribution/machine-names.js";
 import type { FormatName, LeftOut } from "../formats/format.js";
 import type { EncodedBatch } from "./encoded-batch.js";
 import type { EarlierLines } from "./occurrences.js";
@@ -22,6 +24,8 @@ export interface ImportOptions {
   dropBots?: boolean;
   /** Leaves out all other lines: a tracker counts people. */
   machinesOnly?: boolean;
+  /** Looks up the names of machines' addresses; without it claims of machines with a domain stay unknown. */
+  resolver?: NameResolver | undefined;
   /** Runs in the transaction of each batch. */
   onBatch?(client: pg.ClientBase): Promise<void>;
   /** Called once all lines before an empty part of the input are recorded. */
@@ -154,6 +158,7 @@ export interface ReaderServices {
   horizon(given: null): Promise<string | null>;
   salts(days: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>>;
   readEarlier: EarlierLines["read"];
+  settle(claims: readonly OpenClaim[]): Promise<readonly Claim[]>;
   addEarlier(lines: { readonly ids: string; readonly seen: string }): Promise<void>;
   reject(rejections: readonly Rejection[]): Promise<void>;
   /** Takes a batch once the one before is written. @returns the horizon */

@@ -4,6 +4,7 @@ import { validationError } from "@waymark/errors";
 import { inSteps } from "@waymark/service/http";
 import type pg from "pg";
 import { createClaimCheck } from "../attribution/machine-claims.js";
+import { createClaimSettler, type NameResolver } from "../attribution/machine-names.js";
 import { createMachineNamer } from "../attribution/machines.js";
 import { cutToBytes } from "../attribution/source-classifier.js";
 import { holdHorizon } from "../maintenance/event-retention.query.js";
@@ -103,6 +104,9 @@ function createMachineWriter(pool: pg.Pool): (siteId: string, machines: EncodedM
   return (siteId, machines) => commit.add({ siteId, machines, since: performance.now() });
 }
 
+/** A batch waits so long for the names of its addresses; the next ones find them in memory. */
+const maxSettleMs = 200;
+
 /** An account's sites with a domain, with or without `www.`. A range of `site_account_id_idx`. */
 const findOwnSql = "SELECT id, domain FROM site WHERE account_id = $1 AND domain = ANY($2) ORDER BY id";
 
@@ -135,13 +139,15 @@ export type RequestRecorder = ReturnType<typeof createRequestRecorder>;
 /**
  * Makes the function that counts a batch's requests of machines, each once however often the batch comes, and leaves people to
  * the tracker.
- * @param admit gets the number of machines' requests of each site; an error of it refuses the batch
+ * @param resolver looks up the names of machines' addresses; without it claims of machines with a domain stay unknown
  * @returns undefined where no request is of a site of the account
  * @throws WriterFullError, AppError 400, or the database's error; the same batch may then come again
  */
-export function createRequestRecorder(pool: pg.Pool) {
-  const find = createMachineFinder();
+export function createRequestRecorder(pool: pg.Pool, resolver?: NameResolver) {
+  const settle = createClaimSettler(resolver);
   const write = createMachineWriter(pool);
+  const find = createMachineFinder();
+  /** @param admit gets the number of machines' requests of each site; an error of it refuses the batch */
   return async (
     accountId: string,
     { domain, requests }: { domain: string | undefined; requests: readonly ServedRequest[] },
@@ -151,12 +157,15 @@ export function createRequestRecorder(pool: pg.Pool) {
     const sitesOf = await findOwnSites(pool, accountId, new Set(requests.map(domainOf)));
     const { found, people, unknown } = await inSteps(find(requests, (request) => sitesOf(domainOf(request))));
     if (unknown === requests.length) return undefined;
+    const groups = Array.from(found, ([ids, lines]) => ({ siteIds: ids.split(","), lines }));
+    for (const { siteIds, lines } of groups) for (const siteId of siteIds) admit(siteId, lines.length);
+    const openClaims = groups.flatMap(({ lines }) => lines.openClaims);
+    const claimOf = await settle(accountId, openClaims, maxSettleMs);
     const parts: { siteId: string; machines: EncodedMachines }[] = [];
-    for (const [ids, lines] of found) {
-      const machines = await lines.finish();
-      for (const siteId of ids.split(",")) parts.push({ siteId, machines });
+    for (const { siteIds, lines } of groups) {
+      const machines = await lines.finish(claimOf);
+      for (const siteId of siteIds) parts.push({ siteId, machines });
     }
-    for (const { siteId, machines } of parts) admit(siteId, machines.ids.length);
     const written = await Promise.allSettled(parts.map(({ siteId, machines }) => write(siteId, machines)));
     let counted = 0;
     for (const part of written) {
