@@ -4,6 +4,7 @@ import { addAccountCommands } from "./commands/account.command.js";
 import { addAiCommand } from "./commands/ai.command.js";
 import { addAlertCommands } from "./commands/alert.command.js";
 import { addBackupCommands } from "./commands/backup.command.js";
+import { addBotsCommands } from "./commands/bots.command.js";
 import { addCellCommands } from "./commands/cell.command.js";
 import { addChannelCommands } from "./commands/channel.command.js";
 import { addCompletionCommand } from "./commands/completion.command.js";
@@ -123,6 +124,7 @@ function createProgram(call: CommandCall, args: readonly string[], version: stri
   addOpenCommand(commands);
   addInitCommand(commands);
   addDoctorCommand(commands);
+  addBotsCommands(commands);
   addCellCommands(commands);
   addMigrateCommand(commands);
   addBackupCommands(commands);

@@ -72,6 +72,7 @@ export const tableGrants = {
   imported_day: { analytics_api: "SELECT", worker: "SELECT, DELETE", dashboard: "SELECT" },
   machine_day: { analytics_api: "SELECT", collector: write, worker: "SELECT, DELETE", dashboard: "SELECT" },
   machine_line: { collector: "SELECT, INSERT", worker: "SELECT, DELETE" },
+  machine_list: { analytics_api: "SELECT", collector: "SELECT", dashboard: "SELECT" },
   machine_total: { analytics_api: "SELECT", collector: write, worker: "SELECT, DELETE", dashboard: "SELECT" },
   // Postgres removes the person of a removed membership with the rights of the remover.
   membership: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, UPDATE (role), DELETE" },

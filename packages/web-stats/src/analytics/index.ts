@@ -1,5 +1,7 @@
+export { maxListBytes, readMachineList } from "./attribution/check-machine-list.js";
 export { type CountryDirectory, openCountryDirectory } from "./attribution/country-directory.js";
 export { lookupOptions, type NameResolver } from "./attribution/machine-names.js";
+export { machinesOf, storeMachineList } from "./attribution/machine-store.query.js";
 export { exportNames, formatNames } from "./formats/format.js";
 export { isLog } from "./formats/open-format.js";
 export { exportEvents } from "./import/export-events.query.js";

@@ -12,6 +12,11 @@ const name = z.string().min(1).max(60);
 const day = z.iso.date();
 const address = z.url({ protocol: /^https?$/ }).max(500);
 
+/** A typing error must not let everybody be a machine. */
+function isNarrow(range: string): boolean {
+  return Number(range.split("/")[1]) >= (range.includes(":") ? 16 : 8);
+}
+
 const machine = z.strictObject({
   name: name.describe("As figures show it"),
   operator: name,
@@ -22,13 +27,18 @@ const machine = z.strictObject({
     .regex(/^[\x20-\x7e]{3,60}$/)
     .describe("Stands in its user agents as a word of its own, in any case"),
   ranges: z
-    .array(z.union([z.cidrv4(), z.cidrv6()]))
+    .array(z.union([z.cidrv4(), z.cidrv6()]).refine(isNarrow, "Must not be wider than /8, of IPv6 /16"))
     .max(maxRanges)
     .optional()
     .describe("All its addresses"),
   rangesUrl: address.optional().describe("Where its operator publishes them"),
   domains: z
-    .array(z.string().regex(/^[a-z\d.-]{3,100}$/))
+    .array(
+      z
+        .string()
+        .max(100)
+        .regex(/^(?:[a-z\d-]+\.)+[a-z][a-z\d-]+$/),
+    )
     .max(20)
     .optional()
     .describe("Of the names of its addresses"),

@@ -4,6 +4,7 @@ import { MessageChannel, Worker } from "node:worker_threads";
 import { withConnection } from "@waymark/database";
 import type pg from "pg";
 import { createClaimSettler } from "../attribution/machine-names.js";
+import { machinesOf } from "../attribution/machine-store.query.js";
 import { readHorizon } from "../maintenance/event-retention.query.js";
 import { createSaltStore } from "../visitors/hash-visitor.js";
 import { type Batch, decodeBatch } from "./encoded-batch.js";
@@ -152,6 +153,10 @@ async function importLines(
       return new Map(Array.from(found, ([day, salt]) => [day, new Uint8Array(salt)]));
     },
     readEarlier: (ids) => earlier.read(ids),
+    async machines(version) {
+      const { list } = await machinesOf(pool);
+      return list.version === version ? null : list;
+    },
     settle: async (claims) => claims.map(await settle(site.id, claims, maxSettleMs)),
     addEarlier: ({ ids, seen }) => earlier.add(ids, seen),
     async reject(rejections) {

@@ -2,6 +2,7 @@ import type { Buffer } from "node:buffer";
 import { setImmediate } from "node:timers/promises";
 import { openCountryDirectory } from "../attribution/country-directory.js";
 import { createClaimCheck, type OpenClaim } from "../attribution/machine-claims.js";
+import type { MachineList } from "../attribution/machine-list.schema.js";
 import { createMachineNamer, type NamedMachine, unnamed } from "../attribution/machines.js";
 import type { LeftOut, LineReader, Reading } from "../formats/format.js";
 import { guessFormat, isCsv, openFormat } from "../formats/open-format.js";
@@ -120,7 +121,8 @@ export async function readImport(options: ReaderOptions, call: CallServices): Pr
 }
 
 async function readAll(options: ReaderOptions, counts: ReaderCounts, call: CallServices, taker: BatchTaker) {
-  const sort = createSorter(options);
+  let list = await call("machines", null);
+  let sort = createSorter(options, list);
   let rejections: Rejection[] = [];
   let read: LineReader | undefined;
   const lines = readLines(readChunks(call), maxLineBytes);
@@ -130,6 +132,8 @@ async function readAll(options: ReaderOptions, counts: ReaderCounts, call: CallS
     if (lines.length === 0) {
       await call("reject", rejections.splice(0));
       await taker.end("flush");
+      const newer = await call("machines", list?.version ?? null);
+      if (newer) [list, sort] = [newer, createSorter(options, newer)];
     }
     for (const each of lines) {
       if (++counts.lines % linesPerTurn === 0) await setImmediate();
@@ -196,8 +200,11 @@ function openReader(lines: readonly Line[], { format }: ReaderOptions, counts: R
 type Sorted = GoodLine | { readonly leftOut: LeftOut | "bot" | null } | { readonly problem: string };
 
 /** Tells whose a line is: a person's, a machine's or nobody's. People's do not depend on the options. */
-function createSorter({ dropBots, machinesOnly }: ReaderOptions): (reading: Reading) => Sorted {
-  const nameOf = createMachineNamer();
+function createSorter(
+  { dropBots, machinesOnly }: ReaderOptions,
+  list: MachineList | null,
+): (reading: Reading) => Sorted {
+  const nameOf = createMachineNamer(list ?? undefined);
   const claimOf = createClaimCheck();
   const find = (userAgent: string | null, isBot = false): NamedMachine | null =>
     nameOf(userAgent) ?? (isBot ? unnamed : null);

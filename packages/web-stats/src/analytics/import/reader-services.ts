@@ -2,6 +2,7 @@ import type { Buffer } from "node:buffer";
 import type { MessagePort, Worker } from "node:worker_threads";
 import type pg from "pg";
 import type { Claim, OpenClaim } from "../attribution/machine-claims.js";
+import type { MachineList } from "../attribution/machine-list.schema.js";
 import type { NameResolver } from "../attribution/machine-names.js";
 import type { FormatName, LeftOut } from "../formats/format.js";
 import type { EncodedBatch } from "./encoded-batch.js";
@@ -158,6 +159,8 @@ export interface ReaderServices {
   horizon(given: null): Promise<string | null>;
   salts(days: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>>;
   readEarlier: EarlierLines["read"];
+  /** @returns the list of machines, unless it has the given version */
+  machines(version: string | null): Promise<MachineList | null>;
   settle(claims: readonly OpenClaim[]): Promise<readonly Claim[]>;
   addEarlier(lines: { readonly ids: string; readonly seen: string }): Promise<void>;
   reject(rejections: readonly Rejection[]): Promise<void>;

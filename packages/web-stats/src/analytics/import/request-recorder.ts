@@ -4,7 +4,9 @@ import { validationError } from "@waymark/errors";
 import { inSteps } from "@waymark/service/http";
 import type pg from "pg";
 import { createClaimCheck } from "../attribution/machine-claims.js";
+import type { MachineList } from "../attribution/machine-list.schema.js";
 import { createClaimSettler, type NameResolver } from "../attribution/machine-names.js";
+import { type Machines, machinesOf } from "../attribution/machine-store.query.js";
 import { createMachineNamer } from "../attribution/machines.js";
 import { cutToBytes } from "../attribution/source-classifier.js";
 import { holdHorizon } from "../maintenance/event-retention.query.js";
@@ -29,8 +31,8 @@ interface ServedRequest {
 /** Requests of one batch: no earlier line is beyond the counter's memory. */
 const noEarlier = { read: async () => new Map<string, number>(), add: async () => undefined };
 
-function createMachineFinder() {
-  const nameOf = createMachineNamer();
+function createMachineFinder(list: MachineList) {
+  const nameOf = createMachineNamer(list);
   const claimOf = createClaimCheck();
   /** @param groupOf tells whose a request is; undefined for nobody's */
   return function* find(requests: readonly ServedRequest[], groupOf: (request: ServedRequest) => string | undefined) {
@@ -146,7 +148,11 @@ export type RequestRecorder = ReturnType<typeof createRequestRecorder>;
 export function createRequestRecorder(pool: pg.Pool, resolver?: NameResolver) {
   const settle = createClaimSettler(resolver);
   const write = createMachineWriter(pool);
-  const find = createMachineFinder();
+  let finder: { list: MachineList; find: ReturnType<typeof createMachineFinder> } | undefined;
+  const finderOf = ({ list }: Machines) => {
+    if (finder?.list !== list) finder = { list, find: createMachineFinder(list) };
+    return finder;
+  };
   /** @param admit gets the number of machines' requests of each site; an error of it refuses the batch */
   return async (
     accountId: string,
@@ -155,6 +161,7 @@ export function createRequestRecorder(pool: pg.Pool, resolver?: NameResolver) {
   ): Promise<RecordedRequests | undefined> => {
     const domainOf = ({ url }: ServedRequest) => domain ?? url.hostname;
     const sitesOf = await findOwnSites(pool, accountId, new Set(requests.map(domainOf)));
+    const { find } = finderOf(await machinesOf(pool));
     const { found, people, unknown } = await inSteps(find(requests, (request) => sitesOf(domainOf(request))));
     if (unknown === requests.length) return undefined;
     const groups = Array.from(found, ([ids, lines]) => ({ siteIds: ids.split(","), lines }));
