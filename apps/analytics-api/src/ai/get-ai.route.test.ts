@@ -24,6 +24,14 @@ const purposes = {
   other: "other",
 } as const;
 
+const engines = {
+  GPTBot: "ChatGPT",
+  "ChatGPT-User": "ChatGPT",
+  "Claude-User": "Claude",
+  Googlebot: "",
+  other: "",
+} as const;
+
 const sources = {
   ChatGPT: "https://chatgpt.com/",
   Claude: "https://claude.ai/",
@@ -111,8 +119,14 @@ describe("200", () => {
         },
       ],
       pages: [
-        { path: "/a", crawled: 2, answered: 1, referred: 1, visitors: 2 },
-        { path: "/b", crawled: 1, answered: 0, referred: 0, visitors: 0 },
+        {
+          ...{ path: "/a", crawled: 2, answered: 1, referred: 1, visitors: 2 },
+          machines: ["ChatGPT-User", "GPTBot", "Googlebot"].map((name) => ({ name, requests: 1 })),
+        },
+        {
+          ...{ path: "/b", crawled: 1, answered: 0, referred: 0, visitors: 0 },
+          machines: [{ name: "GPTBot", requests: 1 }],
+        },
       ],
       previous: {
         from: "2026-05-26",
@@ -170,7 +184,35 @@ describe("200", () => {
     ]);
   });
 
-  it("equals a recount of any requests and visits", async () => {
+  it("names the pages that only machines read, and those that only people visit", async () => {
+    test.setNow(now);
+    const account = await test.makeAccount();
+    const id = await makeSite(
+      account,
+      [
+        { name: "GPTBot", day: 8, path: "/read" },
+        { name: "GPTBot", day: 8, path: "/both" },
+        { name: "other", day: 8, path: "/by-nobody-we-know" },
+      ],
+      [
+        { source: "Google", day: 8, path: "/both", buys: false },
+        { source: "Google", day: 8, path: "/visited", buys: false },
+        { source: "Google", day: 1, path: "/read", buys: false },
+      ],
+    );
+    const get = async (query: string) => (await account.get(`/api/v1/sites/${id}/ai?${query}`).expect(200)).body;
+    expect(await get("lists=unread,unvisited")).toMatchObject({
+      unread: [{ path: "/visited", visitors: 1 }],
+      unvisited: [{ path: "/read", crawled: 1, answered: 0 }],
+    });
+    expect(await get("lists=unread,unvisited&filters=page:isNot:/visited;source:is:Claude")).toMatchObject({
+      unread: [{ path: "/both", visitors: 1 }],
+      unvisited: [],
+    });
+    expect(await get("lists=unread")).not.toHaveProperty("unvisited");
+  });
+
+  it("equals a recount of any requests and visits, with any filters", async () => {
     test.setNow(now);
     const day = fc.integer({ min: 1, max: 8 });
     const path = fc.constantFrom("/a", "/b", "/c");
@@ -178,45 +220,112 @@ describe("200", () => {
     const source = fc.constantFrom(...(Object.keys(sources) as (keyof typeof sources)[]));
     const requests = fc.array(fc.record({ name, day, path }), { maxLength: 40 });
     const visits = fc.array(fc.record({ source, day, path, buys: fc.boolean() }), { maxLength: 20 });
+    const filter = fc.oneof(
+      fc.record({
+        dimension: fc.constant("page" as const),
+        operator: fc.constantFrom("is", "isNot", "contains", "containsNot"),
+        values: fc.uniqueArray(fc.constantFrom("/a", "/b", "c", "/"), { minLength: 1, maxLength: 2 }),
+      }),
+      fc.record({
+        dimension: fc.constant("source" as const),
+        operator: fc.constantFrom("is", "isNot", "contains", "containsNot"),
+        values: fc.uniqueArray(fc.constantFrom("ChatGPT", "Claude", "a"), { minLength: 1, maxLength: 2 }),
+      }),
+    );
+    const filters = fc.array(filter, { maxLength: 3 });
     const account = await test.makeAccount();
     await fc.assert(
-      fc.asyncProperty(requests, visits, async (made, visited) => {
-        const id = await makeSite(account, made, visited);
-        const { body } = await account.get(`/api/v1/sites/${id}/ai?from=2026-06-02&to=2026-06-08&interval=day`);
-        const [seen, came] = [made.filter((each) => each.day > 1), visited.filter((each) => each.day > 1)];
-        const sent = came.filter((each) => each.source !== "Google");
-        for (const each of body.machines) {
-          const own = seen.filter((request) => request.name === each.name);
-          expect([each.requests, each.pages]).toEqual([own.length, new Set(own.map((request) => request.path)).size]);
-        }
-        expect(body.machines).toHaveLength(new Set(seen.map((each) => each.name)).size);
-        for (const each of body.engines) {
-          const own = sent.filter((visit) => visit.source === each.name);
-          expect(each.referred).toBe(own.length);
-          expect(each.conversions).toBe(own.filter(({ buys }) => buys).length);
-        }
-        const count = (of: readonly MachineRequest[], ...names: string[]) =>
-          of.filter(({ name }) => names.includes(purposes[name])).length;
-        for (const each of body.pages) {
-          const own = seen.filter((request) => request.path === each.path);
-          expect(each).toEqual({
-            path: each.path,
-            crawled: count(own, "training", "search"),
-            answered: count(own, "assistant"),
-            referred: sent.filter((visit) => visit.path === each.path).length,
-            visitors: came.filter((visit) => visit.path === each.path).length,
-          });
-        }
-        for (const [index, each] of body.series.entries()) {
-          const own = seen.filter((request) => request.day === index + 2);
-          expect([each.requests, each.answered]).toEqual([own.length, count(own, "assistant")]);
-          expect(each.referred).toBe(sent.filter((visit) => visit.day === index + 2).length);
-        }
-      }),
+      fc.asyncProperty(
+        requests,
+        visits,
+        fc.array(filters, { minLength: 3, maxLength: 3 }),
+        async (made, visited, all) => {
+          const id = await makeSite(account, made, visited);
+          for (const asked of [[], ...all]) await recount(account, id, { made, visited, asked });
+        },
+      ),
       randomRuns(6),
     );
   });
 });
+
+interface AskedFilter {
+  readonly dimension: "page" | "source";
+  readonly operator: string;
+  readonly values: readonly string[];
+}
+
+interface Truth {
+  readonly made: readonly MachineRequest[];
+  readonly visited: readonly Visit[];
+  readonly asked: readonly AskedFilter[];
+}
+
+async function recount(account: TestAccount, id: string, { made, visited, asked }: Truth): Promise<void> {
+  const filters = asked
+    .map(({ dimension, operator, values }) => `${dimension}:${operator}:${values.join("|")}`)
+    .join(";");
+  const { body } = await account
+    .get(`/api/v1/sites/${id}/ai`)
+    .query({ from: "2026-06-02", to: "2026-06-08", interval: "day", ...(filters !== "" && { filters }) })
+    .expect(200);
+  const passes = (dimension: string, value: string) =>
+    asked
+      .filter((each) => each.dimension === dimension)
+      .every(({ operator, values }) => {
+        const has = values.some((each) => (operator.startsWith("contains") ? value.includes(each) : value === each));
+        return has !== operator.endsWith("Not");
+      });
+  const seen = made.filter((each) => each.day > 1 && passes("page", each.path) && passes("source", engines[each.name]));
+  const came = visited.filter((each) => each.day > 1);
+  const sent = came.filter(
+    (each) => each.source !== "Google" && passes("page", each.path) && passes("source", each.source),
+  );
+  for (const each of body.machines) {
+    const own = seen.filter((request) => request.name === each.name);
+    expect([each.requests, each.pages]).toEqual([own.length, new Set(own.map((request) => request.path)).size]);
+    expect(each.missing).toBe(own.length);
+  }
+  expect(body.machines).toHaveLength(new Set(seen.map((each) => each.name)).size);
+  const count = (of: readonly MachineRequest[], ...names: string[]) =>
+    of.filter(({ name }) => names.includes(purposes[name])).length;
+  for (const each of body.engines) {
+    const own = sent.filter((visit) => visit.source === each.name);
+    const read = seen.filter(({ name }) => engines[name] === each.name);
+    expect([each.crawled, each.answered]).toEqual([count(read, "training", "search"), count(read, "assistant")]);
+    expect(each.referred).toBe(own.length);
+    expect(each.conversions).toBe(own.filter(({ buys }) => buys).length);
+    expect(each.revenue).toEqual(
+      each.conversions === 0 ? [] : [{ currency: "EUR", amount: `${12.5 * each.conversions}` }],
+    );
+  }
+  const shown = new Set<string>([...seen.map(({ name }) => engines[name]), ...sent.map((visit) => visit.source)]);
+  shown.delete("");
+  expect(new Set(body.engines.map((each: { name: string }) => each.name))).toEqual(shown);
+  for (const each of body.pages) {
+    const own = seen.filter((request) => request.path === each.path);
+    expect(each).toEqual({
+      path: each.path,
+      crawled: count(own, "training", "search"),
+      answered: count(own, "assistant"),
+      referred: sent.filter((visit) => visit.path === each.path).length,
+      visitors: came.filter((visit) => visit.path === each.path).length,
+      machines: expect.any(Array),
+    });
+    const readers = [...new Set(own.map((request) => request.name))].map((name) => {
+      return { name, requests: own.filter((request) => request.name === name).length };
+    });
+    readers.sort((a, b) => b.requests - a.requests || (a.name < b.name ? -1 : 1));
+    expect(each.machines).toEqual(readers);
+  }
+  const paths = seen.filter(({ name }) => purposes[name] !== "other").map((request) => request.path);
+  expect(body.pages).toHaveLength(new Set([...paths, ...sent.map((visit) => visit.path)]).size);
+  for (const [index, each] of body.series.entries()) {
+    const own = seen.filter((request) => request.day === index + 2);
+    expect([each.requests, each.answered]).toEqual([own.length, count(own, "assistant")]);
+    expect(each.referred).toBe(sent.filter((visit) => visit.day === index + 2).length);
+  }
+}
 
 describe("text/csv", () => {
   it("has the rows of one list, without formulas", async () => {
@@ -235,18 +344,33 @@ describe("text/csv", () => {
     test.setNow(new Date());
     const get = (query: string) => account.get(`/api/v1/sites/${id}/ai?${query}`).set("Accept", "text/csv");
     expect((await get("lists=pages").expect(200)).text).toBe(
-      '"path","crawled","answered","referred","visitors"\r\n"\'=1+1",5,0,0,0\r\n',
+      '"path","crawled","answered","referred","visitors","machines"\r\n"\'=1+1",5,0,0,0,"GPTBot 5"\r\n',
     );
     const { text } = await get("lists=machines").expect(200);
     expect(text).toMatch(
       /^"name","operator","purpose","requests",.*\r\n"GPTBot","OpenAI","training",5,1,3,1,1,2,1,1,0\r\n$/,
     );
     expect((await get("lists=engines").expect(200)).text).toContain('"ChatGPT",5,0,0,0,""');
-    expect((await get("").expect(400)).body.fields).toHaveProperty("lists");
+    expect((await get("lists=unvisited").expect(200)).text).toBe(`"path","crawled","answered"\r\n"'=1+1",5,0\r\n`);
+    for (const query of ["", "lists=pages,engines"])
+      expect((await get(query).expect(400)).body.fields).toHaveProperty("lists");
   });
 });
 
 describe("400, 403 and 404", () => {
+  it("say which filters requests of machines have no attribute for", async () => {
+    const account = await test.makeAccount();
+    const id = await account.makeSite();
+    for (const filters of ["country:is:DE", "page:is:/a;browser:is:Firefox", "prop.plan:is:pro", "event:is:buy"]) {
+      const { body } = await account.get(`/api/v1/sites/${id}/ai`).query({ filters }).expect(400);
+      expect(body.fields.filters).toMatch(/^Must be of page, source, channel: requests of machines have no other/);
+    }
+    const { body } = await account.get(`/api/v1/sites/${id}/ai?filters=page`).expect(400);
+    expect(body.fields.filters).toMatch(/operators/);
+    for (const filters of ["page:is:a\0b", "channel:is:Search", `page:contains:${"x".repeat(1_000)}`])
+      await account.get(`/api/v1/sites/${id}/ai`).query({ filters }).expect(200);
+  });
+
   it("refuse hours, Free accounts and another account's site", async () => {
     const [own, foreign, free] = [await test.makeAccount(), await test.makeAccount(), await test.makeAccount("free")];
     const id = await own.makeSite();

@@ -3,8 +3,9 @@ import { validationError } from "@waymark/errors";
 import { named, route } from "@waymark/service/http";
 import {
   aiFigures,
+  aiFiltersParameter,
   aiIntervals,
-  aiLists,
+  aiListsParameter,
   checkRange,
   costDimensions,
   costFigures,
@@ -27,16 +28,21 @@ const aiQuery = z
   .object({
     ...rangeParameters,
     limit: limitParameter,
-    lists: z.enum(aiLists).optional().describe("The list to answer as CSV, with `Accept: text/csv`"),
+    lists: aiListsParameter,
+    filters: aiFiltersParameter,
     interval: z.enum(aiIntervals).optional().describe("Adds `series`, the figures of every day, week or month"),
     costs: z.enum(costDimensions).optional().describe("Adds `costs`, what agents cost for visits, by this"),
     compare: z.enum(["previous"]).optional().describe("Adds `previous`, the totals of the days before"),
   })
-  .superRefine(checkRange);
+  .superRefine(checkRange)
+  .refine(({ costs, filters = [] }) => costs === undefined || filters.length === 0, {
+    path: ["costs"],
+    message: "Must come without filters: costs are kept as sums of all visits",
+  });
 
 const description = `Extension of the contract: requests of machines by the list of machines, apart from visits; the visits that AI assistants sent, and what those did for the site's goals.
 
-\`waymark import\` counts machines' requests of a web server's log. A machine is of an engine where the engine's answers have links to pages: \`referred\` counts visits of the channel \`AI Assistants\`, in a page those that began with it. Sums of a page are of all machines with these purposes. A day keeps 4,000 pairs of machine and page and counts the rest as \`(other)\`, the last row of \`pages\`, beside the \`limit\`. With \`Accept: text/csv\` the answer is the list that \`lists\` names as CSV.`;
+\`waymark import\` counts machines' requests of a web server's log. A machine is of an engine where the engine's answers have links to pages: \`referred\` counts visits of the channel \`AI Assistants\`, in a page those that began with it. Sums of a page are of all machines with these purposes; its \`machines\` are those that read it most. A day keeps 4,000 pairs of machine and page and counts the rest as \`(other)\`, the last row of \`pages\`, beside the \`limit\`. With \`Accept: text/csv\` the answer is the list that \`lists\` names as CSV.`;
 
 const example = {
   range: "7d",
@@ -66,7 +72,16 @@ const example = {
       revenue: [{ currency: "EUR", amount: "196" }],
     },
   ],
-  pages: [{ path: "/pricing", crawled: 31, answered: 44, referred: 12, visitors: 203 }],
+  pages: [
+    {
+      path: "/pricing",
+      crawled: 31,
+      answered: 44,
+      referred: 12,
+      visitors: 203,
+      machines: [{ name: "GPTBot", requests: 22 }],
+    },
+  ],
 };
 
 /** `GET /sites/:id/ai`, an extension of the contract. */
@@ -88,18 +103,21 @@ export function getAiRoute(deps: StatisticsDeps) {
     }),
     async handle(input) {
       input.response.vary("Accept");
-      const { limit, lists, interval, compare, costs: by } = input.query;
+      const { limit, lists, filters, interval, compare, costs: by } = input.query;
+      const [list, ...more] = lists;
       const isCsv = prefersCsv(input.request);
-      if (isCsv && !lists) throw validationError({ lists: `Must be one of: ${aiLists.join(", ")}, for text/csv` });
+      if (isCsv && (!list || more.length > 0)) {
+        throw validationError({ lists: "Must name exactly one list for text/csv" });
+      }
       const { asked, ...days } = resolveRange(input.query, deps.now());
-      const query = { days, limit, interval, withPrevious: compare === "previous" };
+      const query = { days, limit, lists, filters, interval, withPrevious: compare === "previous" };
       const body = await readOwnColumns(deps, principalOf(input.response), input, async ({ id: siteId }, columns) => {
         const report = await readInTime(asked, readAi({ ...deps, columns }, { siteId, ...query }));
         return by
           ? { ...report, costs: await readInTime(asked, readCosts(deps.pool, { siteId, by, days, limit })) }
           : report;
       });
-      if (isCsv && lists) return { status: 200, contentType: csvType, body: writeAiCsv(lists, body) };
+      if (isCsv && list) return { status: 200, contentType: csvType, body: writeAiCsv(list, body) };
       return { status: 200, body: { ...asked, ...body } };
     },
   });

@@ -277,6 +277,12 @@ const sitePages = ({ site, unseenSite }: Ids): Record<string, PageState[]> => ({
     { as: "owner", path: `/sites/${site}/ai`, shows: table("Machines") },
     { state: "today", as: "member", path: `/sites/${site}/ai?range=today`, shows: table("Engines") },
     {
+      state: "filtered",
+      as: "owner",
+      path: `/sites/${site}/ai?filters=page:contains:page;source:is:ChatGPT`,
+      shows: table("Machines"),
+    },
+    {
       state: "empty",
       as: "owner",
       path: `/sites/${unseenSite}/ai`,

@@ -258,6 +258,7 @@ describe("GET /sites/:id/stats and /events", () => {
     ["stats?filters=country", { filters: operatorProblem }],
     ["events?filters=country", { filters: operatorProblem }],
     ["realtime?filters=country", { filters: operatorProblem }],
+    ["ai?filters=country", { filters: operatorProblem }],
     ["events?from=2026-03-01", { to: "Required together with from" }],
   ])("answer 400 for %s", async (path, fields) => {
     const { viewer, siteId } = await open();
@@ -281,10 +282,11 @@ describe("GET /sites/:id/ai", () => {
     for (const [query, before] of [
       ["range=7d", "from=2026-03-02&to=2026-03-08"],
       ["from=2026-03-07&to=2026-03-08", "from=2026-03-05&to=2026-03-06"],
+      ["range=7d&filters=page:isNot:/page-9", "from=2026-03-02&to=2026-03-08&filters=page:isNot:/page-9"],
     ]) {
       const { body } = await viewer.get(`/sites/${siteId}/ai?${query}`).expect(200);
       const inApi = async (days?: string) =>
-        (await ask(`/sites/${siteId}/ai?${days}&interval=day&limit=100`).expect(200)).body;
+        (await ask(`/sites/${siteId}/ai?${days}&interval=day&limit=100&lists=unread,unvisited`).expect(200)).body;
       const { range: _range, from: _from, to: _to, ...report } = await inApi(query);
       expect(body).toMatchObject(report);
       expect(body.before).toEqual((await inApi(before)).series);

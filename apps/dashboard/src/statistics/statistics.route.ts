@@ -2,12 +2,14 @@ import { validationError } from "@waymark/errors";
 import { type Answer, pageRoute } from "@waymark/service/http";
 import { type ListName, listNames } from "@waymark/web-stats/lists";
 import {
+  aiFiltersParameter,
   type CostFigures,
   checkRange,
   comparisons,
   costDimensions,
   createOverviewReader,
   csvType,
+  type Filter,
   type Filtering,
   filtersParameter,
   hasEvents,
@@ -28,7 +30,6 @@ import {
   readOwnSite,
   readRealtime,
   readStatistics,
-  readUnread,
   resolveRange,
   type Site,
   type Statistics,
@@ -78,12 +79,13 @@ export function statisticsRoutes(deps: StatisticsDeps) {
       },
     }),
     viewerRoute("get", "/sites/:id/ai", {
-      query: z.object(rangeParameters).superRefine(checkRange),
+      query: z.object({ ...rangeParameters, filters: aiFiltersParameter }).superRefine(checkRange),
       handle(input) {
         const now = deps.now();
+        const { filters } = input.query;
         const { asked, ...days } = resolveRange(input.query, now);
         return readOwnColumns(deps, input.viewer, input, (site, columns) =>
-          readInTime(asked, readAiPage({ ...deps, columns }, { site, days, now: now.toISOString() })),
+          readInTime(asked, readAiPage({ ...deps, columns }, { site, days, filters, now: now.toISOString() })),
         );
       },
     }),
@@ -99,18 +101,25 @@ export function statisticsRoutes(deps: StatisticsDeps) {
 
 const aiRows = 100;
 
-/** The API's report, the days before day by day, and the pages with most visitors that no machine read. */
+/** The API's report, and the days before day by day. */
 async function readAiPage(
   deps: Parameters<typeof readAi>[0],
-  { site, days, now }: { site: Site; days: { first: string; last: string }; now: string },
+  {
+    site,
+    days,
+    filters,
+    now,
+  }: { site: Site; days: { first: string; last: string }; filters: readonly Filter[]; now: string },
 ) {
-  const daily = { siteId: site.id, interval: "day" } as const;
-  const report = await readAi(deps, { ...daily, days, limit: aiRows, withPrevious: false });
+  const daily = { siteId: site.id, interval: "day", filters } as const;
+  const lists = ["unread", "unvisited"] as const;
+  const report = await readAi(deps, { ...daily, days, lists, limit: aiRows, withPrevious: false });
   const before = await readAiSeries(deps, { ...daily, days: previousDays(days) });
-  const unread = await readUnread(deps.pool, { siteId: site.id, ...days, limit: aiRows });
   const costs: CostFigures[] = [];
-  for (const by of costDimensions) costs.push(await readCosts(deps.pool, { siteId: site.id, by, days, limit: aiRows }));
-  return { site, days, now, ...report, before, unread, costs };
+  // They are sums of all visits.
+  for (const by of filters.length === 0 ? costDimensions : [])
+    costs.push(await readCosts(deps.pool, { siteId: site.id, by, days, limit: aiRows }));
+  return { site, days, now, ...report, before, costs };
 }
 
 type Query = z.output<typeof siteStatsQuery>;

@@ -89,5 +89,5 @@ export function realtimePath(siteId: string, { filters }: Address): string {
 }
 
 export function aiPath(siteId: string, address: Address): string {
-  return sitePath(siteId, `ai${queryOf(shared({ ...address, filters: "" }))}`);
+  return sitePath(siteId, `ai${queryOf(shared(address))}`);
 }

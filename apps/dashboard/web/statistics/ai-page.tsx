@@ -9,23 +9,45 @@ import { aiPath, writeAddress } from "./address.js";
 import { CostsPanel } from "./ai-costs.js";
 import { Chart, FigureButtons } from "./chart.js";
 import { changeOf } from "./chart-shape.js";
+import { FilterRefusal, StatisticsChips } from "./filter-chips.js";
+import { hasFilter, type PageFilters, toggleFilter } from "./filters.js";
 import { RangeControls, useAddress } from "./range-controls.js";
+import { ValueBar } from "./value-bar.js";
 
 const pollMs = 60_000;
 
 export function AiPage() {
-  const { siteId, address, change } = useAddress();
+  const { siteId, address, change, onFilters } = useAddress();
+  const { filters } = address;
   const ai = useQuery<SiteAi>(aiPath(siteId, address), { keepPrevious: true, pollMs });
   const { data } = ai;
+  const refusal = ai.error?.fields["filters"];
   if (ai.error?.status === 404) return <MissingPage title="Site not found" />;
   return (
     <Page
       title="AI"
-      crumbs={<a href={`/dashboard/sites/${siteId}${writeAddress(address)}`}>{data?.site.domain ?? "Statistics"}</a>}
+      crumbs={
+        <a href={`/dashboard/sites/${siteId}${writeAddress({ ...address, filters: "" })}`}>
+          {data?.site.domain ?? "Statistics"}
+        </a>
+      }
       note={data && `${data.days.first} to ${data.days.last}, UTC days, beside as many days before.`}
       actions={<RangeControls address={address} days={data?.days} onAddress={change} />}
     >
-      <Loaded of={ai}>{(loaded) => (isEmpty(loaded) ? <NoMachines /> : <Report ai={loaded} />)}</Loaded>
+      <StatisticsChips filters={filters} onFilters={onFilters} />
+      {refusal ? (
+        <FilterRefusal text={refusal} />
+      ) : (
+        <Loaded of={ai}>
+          {(loaded) =>
+            isEmpty(loaded) && filters === "" ? (
+              <NoMachines />
+            ) : (
+              <Report ai={loaded} filters={filters} onFilters={onFilters} />
+            )
+          }
+        </Loaded>
+      )}
     </Page>
   );
 }
@@ -97,14 +119,36 @@ const number = <Row,>(text: string, of: (row: Row) => number, isWide = false): C
 type Engine = SiteAi["engines"][number];
 type Machine = SiteAi["machines"][number];
 type PageRow = SiteAi["pages"][number];
+type Unvisited = Pick<PageRow, "path" | "crawled" | "answered">;
 
 function ratioOf({ crawled, answered, referred }: Engine): string {
   if (referred === 0) return "No visit";
   return `${formatCount(Math.round((crawled + answered) / referred))} : 1`;
 }
 
+/** Names to filter by, over bars of what machines read of them. */
+function named<Row extends { crawled: number; answered: number }>(
+  head: { text: string; dimension: string; isMono?: boolean },
+  { rows, textOf, filters, onFilters }: PageFilters & { rows: readonly Row[]; textOf(row: Row): string },
+): Column<Row> {
+  const { text, dimension, isMono = false } = head;
+  const readOf = ({ crawled, answered }: Row) => crawled + answered;
+  const largest = Math.max(1, ...rows.map(readOf));
+  return {
+    text,
+    cell: (row) => (
+      <ValueBar
+        share={readOf(row) / largest}
+        label={textOf(row)}
+        isMono={isMono}
+        isFiltered={hasFilter(filters, dimension, textOf(row))}
+        onPick={textOf(row) === "(other)" ? undefined : () => onFilters(toggleFilter(filters, dimension, textOf(row)))}
+      />
+    ),
+  };
+}
+
 const engineColumns: readonly Column<Engine>[] = [
-  { text: "Engine", cell: ({ name }) => name },
   number("Crawled", ({ crawled }) => crawled),
   number("Answered", ({ answered }) => answered),
   number("Referred", ({ referred }) => referred),
@@ -132,11 +176,27 @@ const machineColumns: readonly Column<Machine>[] = [
 
 const path: Column<{ path: string }> = { text: "Page", cell: (row) => <span class="mono">{row.path}</span> };
 const visitors = number<{ visitors: number }>("Visitors", (row) => row.visitors);
-const crawled = number<PageRow>("Crawled", (row) => row.crawled);
-const answered = number<PageRow>("Answered", (row) => row.answered);
-const pageColumns = [path, crawled, answered, number<PageRow>("Referred", (row) => row.referred), visitors];
+const crawled = number<Unvisited>("Crawled", (row) => row.crawled);
+const answered = number<Unvisited>("Answered", (row) => row.answered);
+const unvisitedColumns: readonly Column<Unvisited>[] = [path, crawled, answered];
+const unreadColumns: readonly Column<{ path: string; visitors: number }>[] = [path, visitors];
+const pageColumns: readonly Column<PageRow>[] = [
+  crawled,
+  answered,
+  number("Referred", (row) => row.referred),
+  visitors,
+  { text: "Read by", class: "readers", cell: ({ machines }) => readersOf(machines) },
+];
 
-const visitedColumns: readonly Column<SiteAi["unread"][number]>[] = [path, visitors];
+const shownReaders = 2;
+
+function readersOf(machines: PageRow["machines"]) {
+  const says = machines.map(({ name, requests }) => `${name} ${formatCount(requests)}`);
+  if (says.length === 0) return "–";
+  const more = machines.length - shownReaders;
+  const text = [...machines.slice(0, shownReaders).map(({ name }) => name), ...(more > 0 ? [`${more} more`] : [])];
+  return <span title={says.join(", ")}>{text.join(", ")}</span>;
+}
 
 const maxRows = 20;
 
@@ -156,16 +216,24 @@ function List<Row extends object>({ name, none, rows, ...table }: ListProps<Row>
   );
 }
 
-function Report({ ai }: { ai: SiteAi }) {
-  const { engines, machines, pages, unread } = ai;
-  const unvisited = pages.filter((page) => page.visitors === 0 && page.path !== "(other)");
+function Report({ ai, ...filtering }: { ai: SiteAi } & PageFilters) {
+  const { engines, machines, pages, unread = [], unvisited = [] } = ai;
+  const shown = pages.slice(0, maxRows);
   const keyOf = (row: { path: string }) => row.path;
+  const engine = named(
+    { text: "Engine", dimension: "source" },
+    { rows: engines, textOf: ({ name }) => name, ...filtering },
+  );
+  const page = named<PageRow>(
+    { text: "Page", dimension: "page", isMono: true },
+    { rows: shown, textOf: keyOf, ...filtering },
+  );
   return (
     <>
       <OverTime ai={ai} />
       <List
         name="Engines"
-        columns={engineColumns}
+        columns={[engine, ...engineColumns]}
         rows={engines}
         none="No engine read the site or sent a visit."
         keyOf={({ name }) => name}
@@ -177,20 +245,20 @@ function Report({ ai }: { ai: SiteAi }) {
         none="No machine read the site."
         keyOf={({ name, purpose }) => `${name} ${purpose}`}
       />
-      <CostsPanel siteId={ai.site.id} costs={ai.costs} />
-      <List name="Pages" columns={pageColumns} rows={pages.slice(0, maxRows)} none="No page was read." keyOf={keyOf} />
+      {filtering.filters === "" && <CostsPanel siteId={ai.site.id} costs={ai.costs} />}
+      <List name="Pages" columns={[page, ...pageColumns]} rows={shown} none="No page was read." keyOf={keyOf} />
       <List
         name="Read, not visited"
-        columns={[path, crawled, answered]}
+        columns={unvisitedColumns}
         rows={unvisited.slice(0, maxRows)}
-        none="Each of the pages that machines read most has visitors."
+        none="Each page that crawlers and assistants read has visitors."
         keyOf={keyOf}
       />
       <List
         name="Visited, not read"
-        columns={visitedColumns}
+        columns={unreadColumns}
         rows={unread.slice(0, maxRows)}
-        none="Machines read each of the pages with most visitors."
+        none="Machines read each page with visitors."
         keyOf={keyOf}
       />
     </>

@@ -20,8 +20,16 @@ export {
 } from "./goals/goals.query.js";
 export { funnelFigures, goalFigures, readFunnel, readGoals } from "./goals/read-goals.js";
 export { csvType, type ListAnswer, writeCsv } from "./list-rows.js";
-export { readMachineDays, readUnread } from "./machines/machine-figures.query.js";
-export { aiFigures, aiIntervals, aiLists, readAi, readAiSeries, writeAiCsv } from "./machines/read-ai.js";
+export { readMachineDays } from "./machines/machine-figures.query.js";
+export {
+  aiFigures,
+  aiFiltersParameter,
+  aiIntervals,
+  aiListsParameter,
+  readAi,
+  readAiSeries,
+  writeAiCsv,
+} from "./machines/read-ai.js";
 export { type AskedMetric, askedNames, engagementNames, type Metric, metricNames, visitSql } from "./metrics.js";
 export {
   checkRange,

@@ -16,13 +16,6 @@ export function loadMachines(): MachineList {
   return loaded;
 }
 
-let entries: ReadonlyMap<string, Machine> | undefined;
-
-export function findMachine(name: string): Machine | undefined {
-  entries ??= new Map(loadMachines().machines.map((machine) => [machine.name, machine]));
-  return entries.get(name);
-}
-
 /** No operator's user agent is longer; the matcher ignores the rest. */
 const maxLength = 1_024;
 

@@ -1,20 +1,30 @@
 import { Buffer } from "node:buffer";
+import { asParameter, wordsParameter } from "@waymark/service/fields";
 import type pg from "pg";
 import { z } from "zod";
-import { findMachine, unnamedMachine } from "../../analytics/attribution/machines.js";
+import { type Machines, machinesOf } from "../../analytics/attribution/machine-store.query.js";
+import { unnamedMachine } from "../../analytics/attribution/machines.js";
 import type { Channel } from "../../analytics/attribution/source-classifier.js";
 import { otherValue } from "../../lists/lists.js";
 import type { ColumnReader } from "../columns/day-columns.js";
 import type { DayPart } from "../columns/day-part.js";
-import { matchVisits, parseFilters } from "../filters/filter.js";
+import { type Filter, matchVisits, parseFilters } from "../filters/filter.js";
 import { addRevenue, matchGoals, readRevenue, toRevenue } from "../goals/count-goals.js";
 import { type Goal, listGoals } from "../goals/goals.query.js";
 import { writeTable } from "../list-rows.js";
-import { type Days, listDays, previousDays } from "../range.js";
+import { type Days, filtersParameter, listDays, previousDays } from "../range.js";
 import { pointsOf } from "../read-statistics.js";
 import { maxListBytes, rowBytes } from "../statistics.query.js";
 import { tooLong, type Work } from "../work.js";
-import { purposesOf, readMachineDays, readMachineFigures, readVisitorsOf } from "./machine-figures.query.js";
+import {
+  maxReaders,
+  purposesOf,
+  type Requests,
+  readGaps,
+  readMachineDays,
+  readMachineFigures,
+  readVisitorsOf,
+} from "./machine-figures.query.js";
 
 const count = z.number();
 const revenue = z.array(z.object({ currency: z.string(), amount: z.string().describe("A decimal, exact") }));
@@ -49,7 +59,14 @@ const pageFigures = z.object({
   answered: count,
   referred: count.describe("Visits of the channel `AI Assistants` that began here"),
   visitors: count.describe("All visitors of the page"),
+  machines: z
+    .array(z.object({ name: z.string(), requests: count }))
+    .describe(`The ${maxReaders} machines with most requests for it, of any purpose`),
 });
+
+const { path, visitors, crawled, answered } = pageFigures.shape;
+const unreadFigures = z.object({ path, visitors });
+const unvisitedFigures = z.object({ path, crawled, answered });
 
 /** Machines' requests have a day, and no hour. */
 export const aiIntervals = ["day", "week", "month"] as const;
@@ -65,6 +82,11 @@ export const aiFigures = z.object({
   machines: z.array(machineFigures),
   engines: z.array(engineFigures),
   pages: z.array(pageFigures),
+  unread: z.array(unreadFigures).optional().describe("Asked for by `lists`: pages with visitors that no machine read"),
+  unvisited: z
+    .array(unvisitedFigures)
+    .optional()
+    .describe("Asked for by `lists`: pages that crawlers or assistants read and nobody visited"),
   series: z
     .array(z.object({ ...intervalNames, ...totals }))
     .optional()
@@ -77,26 +99,78 @@ export const aiFigures = z.object({
 
 type AiFigures = z.infer<typeof aiFigures>;
 
-export const aiLists = ["machines", "engines", "pages"] as const;
+const columnsOf = {
+  machines: machineFigures,
+  engines: engineFigures,
+  pages: pageFigures,
+  unread: unreadFigures,
+  unvisited: unvisitedFigures,
+} as const;
 
-/** Writes a list of the report as CSV; a column for each figure, and amounts with their currency. */
-export function writeAiCsv(list: (typeof aiLists)[number], figures: AiFigures): string {
-  const columns = { machines: machineFigures, engines: engineFigures, pages: pageFigures }[list];
-  const rows = figures[list].map((row) =>
-    "revenue" in row ? { ...row, revenue: row.revenue.map((sum) => `${sum.amount} ${sum.currency}`).join(" ") } : row,
-  );
-  return writeTable(Object.keys(columns.shape), rows);
+type AiList = keyof typeof columnsOf;
+
+const aiLists = Object.keys(columnsOf) as AiList[];
+const gaps = ["unread", "unvisited"] as const satisfies AiList[];
+
+/** Writes a list of the report as CSV; a column for each figure, amounts with their currency, machines with their requests. */
+export function writeAiCsv(list: AiList, figures: AiFigures): string {
+  type Row = Partial<Pick<Engine, "revenue"> & Pick<Page, "machines">> & Record<string, unknown>;
+  const rows: readonly Row[] = figures[list] ?? [];
+  const written = rows.map(({ revenue, machines, ...row }) => ({
+    ...row,
+    revenue: revenue?.map(({ amount, currency }) => `${amount} ${currency}`).join(" "),
+    machines: machines?.map(({ name, requests }) => `${name} ${requests}`).join(" "),
+  }));
+  return writeTable(Object.keys(columnsOf[list].shape), written);
 }
+
+type Engine = AiFigures["engines"][number];
+type Page = AiFigures["pages"][number];
+
+const isOf =
+  (dimension: string) =>
+  ({ subject }: Filter) =>
+    "dimension" in subject && subject.dimension === dimension;
+
+/** What filters are about: dimensions of which requests of machines know something, too. */
+const filtered = ["page", "source", "channel"] as const;
+
+/**
+ * Filters of the report. Those of `page` hold for requests and visits, those of `source` for visits and the machines of the engine,
+ * those of `channel` for visits alone.
+ */
+export const aiFiltersParameter = asParameter(
+  { type: "string", examples: ["page:contains:/docs;source:is:ChatGPT"] },
+  filtersParameter
+    .refine(
+      (filters) => filters.every((filter) => filtered.some((name) => isOf(name)(filter))),
+      `Must be of ${filtered.join(", ")}: requests of machines have no other attribute, so crawled and answered would count all`,
+    )
+    .describe(
+      "Filters in the form of `stats`: of `page` for requests and visits, of `source` for visits and the machines of this engine, of `channel` for visits alone. With one of `page`, requests of `(other)` count nowhere",
+    ),
+);
+
+/** Further lists of the answer, or the one of a CSV file. */
+export const aiListsParameter = wordsParameter(aiLists)
+  .default([])
+  .describe(
+    `Further lists, separated by commas: ${gaps.join(", ")}. With \`Accept: text/csv\` exactly one list, also from machines, engines, pages`,
+  );
 
 interface AiQuery {
   readonly siteId: string;
   readonly days: Days;
+  readonly filters: readonly Filter[];
+  readonly lists: readonly AiList[];
   readonly limit: number;
   readonly interval: AiInterval | undefined;
   readonly withPrevious: boolean;
 }
 
-type SeriesQuery = Pick<AiQuery, "siteId" | "days"> & { readonly interval: AiInterval };
+type SeriesQuery = Pick<AiQuery, "siteId" | "days" | "filters"> & { readonly interval: AiInterval };
+
+type Scope = Pick<AiQuery, "siteId" | "days" | "filters"> & { readonly known: Machines };
 
 interface AiDeps {
   readonly pool: pg.Pool;
@@ -104,40 +178,67 @@ interface AiDeps {
 }
 
 /** Reads which machines read a site, which visits their engines send, and what those do for its goals. */
-export async function readAi(deps: AiDeps, query: AiQuery): Promise<AiFigures> {
-  const { siteId, days, limit, interval, withPrevious } = query;
+export async function readAi(deps: AiDeps, asked: AiQuery): Promise<AiFigures> {
+  const { siteId, days, limit, interval, withPrevious, lists } = asked;
   const { pool } = deps;
-  const referrals = await readReferrals(deps, { siteId, days });
-  const { machines, pages } = await readMachineFigures(pool, { siteId, ...days, referred: referrals.byPage, limit });
+  const query = { ...asked, known: await machinesOf(pool) };
+  const requests = requestsOf(query);
+  const referrals = await readReferrals(deps, query);
+  const { machines, pages } = await readMachineFigures(pool, { ...requests, referred: referrals.byPage, limit });
   const shown = withinBytes(pages);
   const visitors = await readVisitorsOf(pool, { siteId, ...days, paths: shown.map(({ path }) => path) });
+  const { unread, unvisited } = gaps.some((list) => lists.includes(list))
+    ? await readGaps(pool, { ...requests, limit })
+    : noGaps;
   return {
-    machines: machines.slice(0, limit).map(toMachine),
-    engines: toEngines(machines, referrals.bySource).slice(0, limit),
+    machines: machines.slice(0, limit).map((machine) => toMachine(query.known, machine)),
+    engines: toEngines(query.known, machines, referrals.bySource).slice(0, limit),
     pages: shown.map((page) => ({ ...page, visitors: visitors.get(page.path) ?? 0 })),
+    ...(lists.includes("unread") && { unread: withinBytes(unread) }),
+    ...(lists.includes("unvisited") && { unvisited: withinBytes(unvisited) }),
     ...(interval && { series: await readSeries(pool, { ...query, interval }, referrals.byDay) }),
-    ...(withPrevious && { previous: await readTotals(deps, siteId, previousDays(days)) }),
+    ...(withPrevious && { previous: await readTotals(deps, { ...query, days: previousDays(days) }) }),
   };
 }
 
+const noGaps = { unread: [], unvisited: [] };
+
 /** Reads the figures of days over time, without the report's lists. */
-export async function readAiSeries(deps: AiDeps, query: SeriesQuery) {
+export async function readAiSeries(deps: AiDeps, asked: SeriesQuery) {
+  const query = { ...asked, known: await machinesOf(deps.pool) };
   const { byDay } = await readReferrals(deps, query);
   return readSeries(deps.pool, query, byDay);
 }
 
+/** Whether a value fulfils all filters of one attribute. */
+const passes = (filters: readonly Filter[], value: string) =>
+  filters.every(({ test, isNegated }) => test(value) !== isNegated);
+
+/** The requests that filters of pages and sources leave: an engine's source is the one of its visits. */
+function requestsOf({ siteId, days, filters, known }: Scope): Requests {
+  const sources = filters.filter(isOf("source"));
+  const isExcluded = passes(sources, "");
+  const names = known.list.machines.filter(({ engine = "" }) => passes(sources, engine) !== isExcluded);
+  const machines = sources.length === 0 ? undefined : { names: names.map(({ name }) => name), isExcluded };
+  return { siteId, ...days, pages: filters.filter(isOf("page")), machines };
+}
+
 type MachineSums = Awaited<ReturnType<typeof readMachineFigures>>["machines"][number];
 
-function toMachine({ machine: name, refuted, ...sums }: MachineSums): AiFigures["machines"][number] {
-  const operator = findMachine(name)?.operator ?? "";
+function toMachine(known: Machines, { machine: name, refuted, ...sums }: MachineSums): AiFigures["machines"][number] {
+  const operator = known.find(name)?.operator ?? "";
   return { name, operator, ...sums, unknown: sums.requests - sums.verified - refuted, false: refuted };
 }
 
-function toEngines(machines: readonly MachineSums[], bySource: ReadonlyMap<string, Referral>): AiFigures["engines"] {
+function toEngines(
+  known: Machines,
+  machines: readonly MachineSums[],
+  bySource: ReadonlyMap<string, Referral>,
+): AiFigures["engines"] {
   const engines = new Map<string, { crawled: number; answered: number }>();
   for (const name of bySource.keys()) engines.set(name, { crawled: 0, answered: 0 });
   for (const { machine, purpose, requests } of machines) {
-    const name = findMachine(machine)?.engine;
+    const name = known.find(machine)?.engine;
     if (name === undefined) continue;
     const engine = engines.get(name) ?? { crawled: 0, answered: 0 };
     engines.set(name, engine);
@@ -163,10 +264,11 @@ function withinBytes<Page extends { path: string }>(pages: readonly Page[]): Pag
 
 async function readSeries(
   pool: pg.Pool,
-  { siteId, days, interval }: SeriesQuery,
+  { interval, ...query }: SeriesQuery & Scope,
   referred: ReadonlyMap<string, number>,
 ) {
-  const byDay = new Map((await readMachineDays(pool, { siteId, ...days })).map((row) => [row.day, row]));
+  const { days } = query;
+  const byDay = new Map((await readMachineDays(pool, requestsOf(query))).map((row) => [row.day, row]));
   const points = new Map<string, { requests: number; crawled: number; answered: number; referred: number }>();
   for (const day of listDays(days)) {
     const [name = day] = pointsOf[interval](day);
@@ -184,9 +286,10 @@ async function readSeries(
   });
 }
 
-async function readTotals(deps: AiDeps, siteId: string, days: Days) {
-  const rows = await readMachineDays(deps.pool, { siteId, ...days });
-  const { bySource } = await readReferrals(deps, { siteId, days });
+async function readTotals(deps: AiDeps, query: Scope) {
+  const { days } = query;
+  const rows = await readMachineDays(deps.pool, requestsOf(query));
+  const { bySource } = await readReferrals(deps, query);
   const sumOf = (name: "requests" | "crawled" | "answered") => rows.reduce((sum, row) => sum + row[name], 0);
   const sent = [...bySource.values()];
   return {
@@ -201,7 +304,7 @@ async function readTotals(deps: AiDeps, siteId: string, days: Days) {
 }
 
 const channel = "AI Assistants" satisfies Channel;
-const filters = parseFilters(`channel:is:${channel}`);
+const ofAssistants = parseFilters(`channel:is:${channel}`);
 
 /** Pages that visits of the asked days began with, in memory at once. */
 const maxPages = 100_000;
@@ -222,15 +325,16 @@ interface Referrals {
 
 async function readReferrals(
   { pool, columns }: { pool: pg.Pool; columns: ColumnReader },
-  { siteId, days }: { siteId: string; days: Days },
+  { siteId, days, filters }: Scope,
 ): Promise<Referrals> {
+  const pages = filters.filter(isOf("page"));
   const goals = await listGoals(pool, siteId);
   const referrals: Referrals = { bySource: new Map(), byPage: new Map(), byDay: new Map() };
   const needs = { details: goals.some(({ event }) => event !== null) };
   const { work } = columns;
   await columns.read({ siteId, days, needs }, async ({ day, part }) => {
-    const { visits: matching } = await matchVisits(part, filters, work);
-    if (matching.includes(1)) await addPart(referrals, { day, part, matching, goals, work });
+    const { visits: matching } = await matchVisits(part, [...ofAssistants, ...filters], work);
+    if (matching.includes(1)) await addPart(referrals, { day, part, matching, pages, goals, work });
   });
   return referrals;
 }
@@ -239,12 +343,13 @@ interface MatchedPart {
   readonly day: string;
   readonly part: DayPart;
   readonly matching: Uint8Array;
+  readonly pages: readonly Filter[];
   readonly goals: readonly Goal[];
   readonly work: Work;
 }
 
 async function addPart({ bySource, byPage, byDay }: Referrals, matched: MatchedPart): Promise<void> {
-  const { day, part, matching, work } = matched;
+  const { day, part, matching, pages, work } = matched;
   const { source, entryPage } = part.visits.dimensions;
   const convert = await openConversions(matched);
   for (let visit = 0; visit < part.visits.count; visit++) {
@@ -254,10 +359,10 @@ async function addPart({ bySource, byPage, byDay }: Referrals, matched: MatchedP
     bySource.set(name, referral);
     referral.visits++;
     const page = entryPage.values[entryPage.ids[visit] ?? 0] ?? "";
-    if (page !== "") byPage.set(page, (byPage.get(page) ?? 0) + 1);
+    if (page !== "" && passes(pages, page)) byPage.set(page, (byPage.get(page) ?? 0) + 1);
     byDay.set(day, (byDay.get(day) ?? 0) + 1);
     if (byPage.size > maxPages) throw tooLong("The days have too many pages");
-    if (work.spend(20 + convert(referral, visit))) await work.rest();
+    if (work.spend(20 + convert(referral, visit)) || work.look(pages.length * page.length)) await work.rest();
   }
 }
 
