@@ -3,7 +3,12 @@ import type { ReadinessChecks } from "@waymark/service";
 import { createBytesReader, createExpress, dashboardRoutes, mountRoutes, publicRoutes } from "@waymark/service/http";
 import type { Limiter } from "@waymark/service/limits";
 import { mcpRoute } from "@waymark/service/mcp";
-import { createDayColumns, createFigureMemory, createReadShares } from "@waymark/web-stats/statistics";
+import {
+  createDayColumns,
+  createFigureMemory,
+  createMachineMemory,
+  createReadShares,
+} from "@waymark/web-stats/statistics";
 import type { Express } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
@@ -36,13 +41,17 @@ const maxColumnBytes = 134_217_728;
 /** Values of lists with their sums, of some 200 bytes each. */
 const maxKeptValues = 200_000;
 
+/** Pairs of machine and page with their requests. */
+const maxMachineBytes = 16_777_216;
+
 /** Messages of the Model Context Protocol: arguments of a tool. */
 const maxBodyBytes = 65_536;
 
 export function createApp(deps: AppDeps): Express {
   const columns = createDayColumns({ pool: deps.pool, maxBytes: maxColumnBytes });
   const memory = createFigureMemory({ pool: deps.pool, maxKept: maxKeptValues });
-  const reading = { ...deps, reads: createReadShares(deps), columns, memory };
+  const machines = createMachineMemory({ pool: deps.pool, maxBytes: maxMachineBytes });
+  const reading = { ...deps, reads: createReadShares(deps), columns, memory, machines };
   const reads = {
     listSites: listSitesRoute(deps),
     getStats: getStatsRoute(reading),

@@ -11,6 +11,7 @@ import {
   costFigures,
   csvType,
   limitParameter,
+  type MachineMemory,
   rangeAnswer,
   rangeParameters,
   readAi,
@@ -85,7 +86,7 @@ const example = {
 };
 
 /** `GET /sites/:id/ai`, an extension of the contract. */
-export function getAiRoute(deps: StatisticsDeps) {
+export function getAiRoute(deps: StatisticsDeps & { machines: MachineMemory }) {
   return route({
     method: "get",
     path: "/sites/:id/ai",

@@ -291,6 +291,13 @@ describeWithChromium("the statistics in a browser", (executablePath) => {
     await chart.press("ArrowLeft");
     expect(await chart.getAttribute("aria-valuetext")).not.toBe(last);
     await page.getByRole("table", { name: "Read, not visited" }).getByText("/page-15").waitFor();
+  });
+
+  it("filter what machines read by a page and an engine, by keyboard", async () => {
+    const { siteId, viewer, ask } = await makeBusySite();
+    await insertMachines(dashboard.pool, siteId, new Date("2026-03-15T12:00:00Z"));
+    const page = await browser.page(viewer);
+    await page.goto(`/dashboard/sites/${siteId}/ai?range=30d`);
     await page
       .getByRole("table", { name: "Pages" })
       .getByRole("button", { name: "/page-9", exact: true })

@@ -292,7 +292,7 @@ describe("GET /sites/:id/ai", () => {
       expect(body.before).toEqual((await inApi(before)).series);
       for (const costs of body.costs) expect(costs).toEqual((await inApi(`${query}&costs=${costs.by}`)).costs);
       const counts = body.costs.map(({ rows }: { rows: object[] }) => rows.length);
-      expect(counts).toEqual(query === "range=7d" ? [3, 1, 1, 1] : [0, 0, 0, 0]);
+      expect(counts).toEqual(query?.includes("filters") ? [] : query === "range=7d" ? [3, 1, 1, 1] : [0, 0, 0, 0]);
       expect(body.unread).toEqual([{ path: "/only-people", visitors: 2 }]);
       expect(body.pages.find(({ path }: { path: string }) => path === "/page-3").visitors).toBe(0);
     }

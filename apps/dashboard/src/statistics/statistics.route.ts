@@ -7,6 +7,7 @@ import {
   checkRange,
   comparisons,
   costDimensions,
+  createMachineMemory,
   createOverviewReader,
   csvType,
   type Filter,
@@ -64,7 +65,11 @@ export type SiteEvents = AnswerOf<typeof statisticsRoutes, "get /sites/:id/event
 export type SiteAi = AnswerOf<typeof statisticsRoutes, "get /sites/:id/ai">;
 export type SiteRealtime = AnswerOf<typeof statisticsRoutes, "get /sites/:id/realtime">;
 
+/** Pairs of machine and page with their requests. */
+const maxMachineBytes = 8_388_608;
+
 export function statisticsRoutes(deps: StatisticsDeps) {
+  const machines = createMachineMemory({ pool: deps.pool, maxBytes: maxMachineBytes });
   return [
     getStatsRoute(deps),
     viewerRoute("get", "/sites/:id/events", {
@@ -85,7 +90,10 @@ export function statisticsRoutes(deps: StatisticsDeps) {
         const { filters } = input.query;
         const { asked, ...days } = resolveRange(input.query, now);
         return readOwnColumns(deps, input.viewer, input, (site, columns) =>
-          readInTime(asked, readAiPage({ ...deps, columns }, { site, days, filters, now: now.toISOString() })),
+          readInTime(
+            asked,
+            readAiPage({ ...deps, columns, machines }, { site, days, filters, now: now.toISOString() }),
+          ),
         );
       },
     }),

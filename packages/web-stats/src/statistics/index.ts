@@ -21,6 +21,7 @@ export {
 export { funnelFigures, goalFigures, readFunnel, readGoals } from "./goals/read-goals.js";
 export { csvType, type ListAnswer, writeCsv } from "./list-rows.js";
 export { readMachineDays } from "./machines/machine-figures.query.js";
+export { createMachineMemory, type MachineMemory } from "./machines/machine-memory.js";
 export {
   aiFigures,
   aiFiltersParameter,

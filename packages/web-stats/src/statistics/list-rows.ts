@@ -75,7 +75,7 @@ export function orderOf(list: StatisticsList) {
 }
 
 /** The order of Postgres's collation "C": by code points, where JavaScript's is by units of UTF-16. */
-function compareCodePoints(a: string, b: string): number {
+export function compareCodePoints(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let at = 0; at < length; at++) {
     const [one, other] = [a.charCodeAt(at), b.charCodeAt(at)];

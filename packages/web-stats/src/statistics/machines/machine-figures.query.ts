@@ -26,12 +26,17 @@ interface MachineFigures {
   readonly failed: number;
 }
 
-interface PageFigures {
+export interface PageFigures {
   readonly path: string;
   readonly crawled: number;
   readonly answered: number;
   readonly referred: number;
   readonly machines: { readonly name: string; readonly requests: number }[];
+}
+
+export interface ReadFigures {
+  readonly machines: readonly MachineFigures[];
+  readonly pages: readonly PageFigures[];
 }
 
 /** Requests by what they are for: an index of pages or a model, or the answer to a person. */
@@ -74,6 +79,10 @@ function conditionOf({ pages, machines }: Requests, values: unknown[]): Conditio
   };
 }
 
+const sumsSql = `
+    SELECT machine, max(purpose) AS purpose, sum(requests) AS requests, sum(verified) AS verified, sum(refuted) AS refuted,
+      sum(errors) AS errors, sum(missing) AS missing, sum(blocked) AS blocked, sum(failed) AS failed`;
+
 /**
  * The sums of each machine, and of the pages with most requests of crawlers and assistants, joined with the given visits by the
  * page they began with, and with the machines that read them most; `(other)` is unranked and last. Reads a range of
@@ -81,9 +90,7 @@ function conditionOf({ pages, machines }: Requests, values: unknown[]): Conditio
  */
 const writeReadSql = ({ table, condition }: Condition) => `
   WITH total AS MATERIALIZED (
-    SELECT machine, max(purpose) AS purpose, sum(requests) AS requests, sum(verified) AS verified, sum(refuted) AS refuted,
-      sum(errors) AS errors, sum(missing) AS missing, sum(blocked) AS blocked, sum(failed) AS failed
-    FROM ${table} WHERE ${condition} GROUP BY machine
+    ${sumsSql} FROM ${table} WHERE ${condition} GROUP BY machine
   ), pair AS MATERIALIZED (
     SELECT machine, path, sum(requests) AS requests FROM machine_day WHERE ${condition} GROUP BY machine, path
   ), page AS (
@@ -119,7 +126,7 @@ const writeReadSql = ({ table, condition }: Condition) => `
 export async function readMachineFigures(
   pool: pg.Pool,
   asked: Requests & { referred: ReadonlyMap<string, number>; limit: number },
-): Promise<{ machines: readonly MachineFigures[]; pages: readonly PageFigures[] }> {
+): Promise<ReadFigures> {
   const { siteId, first, last, referred, limit } = asked;
   const values: unknown[] = [siteId, first, last, [...referred.keys()], [...referred.values()], limit];
   const { rows } = await pool.query<{ machines: string; pages: string }>(
@@ -129,6 +136,47 @@ export async function readMachineFigures(
   const pages: PageFigures[] = JSON.parse(rows[0]?.pages ?? "[]");
   const ranked = pages.filter(({ path }) => path !== otherValue).slice(0, limit);
   return { machines, pages: [...ranked, ...pages.filter(({ path }) => path === otherValue)] };
+}
+
+/** The sums of each machine, by a range of `machine_total_pkey`. */
+const readSumsSql = `
+  SELECT coalesce(json_agg(total ORDER BY requests DESC, machine COLLATE "C"), '[]') AS machines
+  FROM (${sumsSql} FROM machine_total WHERE site_id = $1 AND day BETWEEN $2 AND $3 GROUP BY machine) AS total`;
+
+export async function readMachineSums(
+  pool: pg.Pool,
+  { siteId, first, last }: { siteId: string } & Days,
+): Promise<Omit<MachineFigures, "pages">[]> {
+  const query = { name: "read-machine-sums", text: readSumsSql, values: [siteId, first, last] };
+  return JSON.parse((await pool.query<{ machines: string }>(query)).rows[0]?.machines ?? "[]");
+}
+
+/** Pairs of machine and path with their requests, by a range of `machine_day_pkey`; a row of nulls alone for too many. */
+const readPairsSql = `
+  WITH pair AS MATERIALIZED (
+    SELECT machine, path, sum(requests)::float8 AS requests
+    FROM machine_day WHERE site_id = $1 AND day BETWEEN $2 AND $3 GROUP BY machine, path
+  ), size AS MATERIALIZED (SELECT count(*) <= $4 AND coalesce(sum(length(path)), 0) <= $5 AS fits FROM pair)
+  SELECT machine, path, requests FROM pair WHERE (SELECT fits FROM size)
+  UNION ALL SELECT NULL, NULL, NULL FROM size WHERE NOT fits`;
+
+/** Of one reading; characters are of its paths. */
+const pairBounds = { pairs: 50_000, characters: 8_000_000 } as const;
+
+interface Pair {
+  readonly machine: string;
+  readonly path: string;
+  readonly requests: number;
+}
+
+/** @returns undefined for more than `pairBounds` */
+export async function readPairs(
+  pool: pg.Pool,
+  { siteId, first, last }: { siteId: string } & Days,
+): Promise<Pair[] | undefined> {
+  const values = [siteId, first, last, pairBounds.pairs, pairBounds.characters];
+  const { rows } = await pool.query<Pair>({ name: "read-machine-pairs", text: readPairsSql, values });
+  return rows[0] && rows[0].machine === null ? undefined : rows;
 }
 
 /** A statement without filters is prepared; those with filters differ. */

@@ -25,6 +25,7 @@ import {
   readMachineFigures,
   readVisitorsOf,
 } from "./machine-figures.query.js";
+import type { MachineMemory } from "./machine-memory.js";
 
 const count = z.number();
 const revenue = z.array(z.object({ currency: z.string(), amount: z.string().describe("A decimal, exact") }));
@@ -175,6 +176,8 @@ type Scope = Pick<AiQuery, "siteId" | "days" | "filters"> & { readonly known: Ma
 interface AiDeps {
   readonly pool: pg.Pool;
   readonly columns: ColumnReader;
+  /** Answers without filters from unchanged days in memory. */
+  readonly machines?: MachineMemory | undefined;
 }
 
 /** Reads which machines read a site, which visits their engines send, and what those do for its goals. */
@@ -184,7 +187,9 @@ export async function readAi(deps: AiDeps, asked: AiQuery): Promise<AiFigures> {
   const query = { ...asked, known: await machinesOf(pool) };
   const requests = requestsOf(query);
   const referrals = await readReferrals(deps, query);
-  const { machines, pages } = await readMachineFigures(pool, { ...requests, referred: referrals.byPage, limit });
+  const figures = { ...requests, referred: referrals.byPage, limit };
+  const inMemory = asked.filters.length === 0 ? await deps.machines?.(figures, deps.columns.work) : undefined;
+  const { machines, pages } = inMemory ?? (await readMachineFigures(pool, figures));
   const shown = withinBytes(pages);
   const visitors = await readVisitorsOf(pool, { siteId, ...days, paths: shown.map(({ path }) => path) });
   const { unread, unvisited } = gaps.some((list) => lists.includes(list))
