@@ -44,10 +44,11 @@ function follow(site: { id: string; domain: string }, path: string, more = {}) {
   const { signal } = stop;
   const options = { pool: database.directPool, site, path, format: "combined", signal, ...times, ...more } as const;
   const ended = followLog(options).catch((error) => error);
-  return async () => {
+  const end = async () => {
     stop.abort();
     return ended;
   };
+  return Object.assign(end, { ended });
 }
 
 describe("following a log", () => {
@@ -88,6 +89,8 @@ describe("following a log", () => {
     await until(async () => (await countsOf(site.id)).size === 1);
     await appendFile(path, lineOf(2));
     await until(async () => (await countsOf(site.id)).size === 2);
+    // The slower one notices when it saves its place.
+    await Promise.race(stops.map(({ ended }) => ended));
     const ends = await Promise.all(stops.map((stop) => stop()));
     expect(ends.map(({ name }) => name)).toContain("FollowedTwiceError");
     expect([...(await countsOf(site.id)).values()]).toEqual([1, 1]);
