@@ -380,10 +380,11 @@ let lastText = "";
 
 /**
  * Formats nanoseconds since 1970 as `YYYY-MM-DDTHH:MM:SS.ffffffZ`, truncated to microseconds. It computes in halves: a
- * number cannot hold today's nanoseconds. 64 bits end before the year 2555.
+ * number cannot hold today's nanoseconds. 64 bits end before the year 2555. protobufjs gives both halves a sign.
  */
-export function timeOfNanos({ low, high }: Unsigned64): string {
-  const micros = high * thousands + Math.floor((high * remainder + (low >>> 0)) / 1000);
+export function timeOfNanos(nanos: Unsigned64): string {
+  const [low, high] = [nanos.low >>> 0, nanos.high >>> 0];
+  const micros = high * thousands + Math.floor((high * remainder + low) / 1000);
   const seconds = Math.floor(micros / 1_000_000);
   if (seconds !== lastSecond) {
     lastText = new Date(seconds * 1000).toISOString().slice(0, 19);

@@ -15,8 +15,10 @@ describe("times of nanoseconds", () => {
     );
   });
 
-  it("end in the year 2554", () => {
-    expect(timeOfNanos({ low: 0xffffffff, high: 0xffffffff })).toMatch(/^2554-07-21T23:34:33\.709/);
+  it("end in the year 2554, also where halves have a sign, as protobufjs gives them", () => {
+    const end = /^2554-07-21T23:34:33\.709/;
+    expect(timeOfNanos({ low: 0xffffffff, high: 0xffffffff })).toMatch(end);
+    expect(timeOfNanos({ low: -1, high: -1 })).toMatch(end);
   });
 });
 
