@@ -1,5 +1,6 @@
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
 
 export function isPortFree(port: number): Promise<boolean> {
   return listenOnce(port).then(
@@ -8,15 +9,18 @@ export function isPortFree(port: number): Promise<boolean> {
   );
 }
 
-export function anyFreePort(): Promise<number> {
-  return listenOnce(0);
+/** Below the ports of outgoing connections, which take one at any moment: Linux begins at 32,768. */
+export async function anyFreePort(): Promise<number> {
+  for (let tries = 0; tries < 100; tries++) {
+    const port = randomInt(10_000, 32_768);
+    if (await isPortFree(port)) return port;
+  }
+  throw new Error("No port is free");
 }
 
-async function listenOnce(port: number): Promise<number> {
+async function listenOnce(port: number): Promise<void> {
   const server = createServer().listen({ port, host: "127.0.0.1", exclusive: true });
   await once(server, "listening");
-  const address = server.address() as AddressInfo;
   server.close();
   await once(server, "close");
-  return address.port;
 }
