@@ -92,8 +92,9 @@ describe("a sign-up", () => {
   it("of a stranger with the same address does not set the password of who proves it", async () => {
     const email = "twice@example.com";
     await client().post("/sign-up", { name: "Eve", email, password: "password of eve" }).expect(202);
+    const [strangers] = await dashboard.takeMails();
     const asked = await client().post("/sign-up", { name: "Bob", email, password }).expect(202);
-    const [strangers, own] = await dashboard.takeMails();
+    const [own] = await dashboard.takeMails();
     await client()
       .post("/link", { token: tokenOf(own) })
       .set("Cookie", cookieOf(asked.headers))
