@@ -4,19 +4,10 @@ import { answerOf, claudeTrace, codexTrace, eventOf, type Told, toldBy } from ".
 import { jsonOfAttributes, jsonOfValue, storableText, textOfValue } from "./any-value.js";
 import { findLogContent } from "./content.js";
 import { detailsEvent, eventSources } from "./conventions.js";
-import {
-  exceptionError,
-  hex,
-  isTime,
-  isUnset,
-  isZero,
-  type MappedSpan,
-  mapRequest,
-  maxAttributesBytes,
-  timeOfNanos,
-} from "./map-request.js";
+import { exceptionError, hex, isZero, type MappedSpan, mapRequest, maxAttributesBytes } from "./map-request.js";
 import type { LogRecord, LogsRequest, OtlpSpan } from "./read-json.js";
 import { maxMembersOfOne, type Unsigned64 } from "./request.js";
+import { isTime, isUnset, timeOfNanos } from "./time.js";
 
 /** A log record for the span that it names. Its texts are JSON but for `name` and `error`. */
 export interface MappedLog {

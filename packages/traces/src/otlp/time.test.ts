@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { spanUuid, timeOfNanos } from "./map-request.js";
+import { spanUuid } from "./map-request.js";
+import { timeOfNanos } from "./time.js";
 
 describe("times of nanoseconds", () => {
   it("cut off what is below a microsecond, for all of today's and tomorrow's times", () => {
