@@ -65,9 +65,9 @@ export const tableGrants = {
   // Whoever lists failures groups new ones first.
   failure: { trace_api: write, worker: all, dashboard: write },
   followed_log: { worker: "SELECT, DELETE" },
-  funnel: { analytics_api: "SELECT", worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, DELETE" },
+  funnel: { analytics_api: "SELECT", worker: "SELECT, DELETE", dashboard: all },
   funnel_step: { analytics_api: "SELECT", worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, DELETE" },
-  goal: { analytics_api: "SELECT", worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, DELETE" },
+  goal: { analytics_api: "SELECT", worker: "SELECT, DELETE", dashboard: all },
   idempotency_key: { trace_api: "SELECT, INSERT", worker: "SELECT, UPDATE, DELETE" },
   imported_day: { analytics_api: "SELECT", worker: "SELECT, DELETE", dashboard: "SELECT" },
   machine_day: { analytics_api: "SELECT", collector: write, worker: "SELECT, DELETE", dashboard: "SELECT" },

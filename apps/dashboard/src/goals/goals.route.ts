@@ -1,15 +1,23 @@
 import {
+  changeFunnel,
+  changeGoal,
+  checkRange,
+  comparisons,
+  countRule,
   createFunnel,
   createGoal,
   deleteFunnel,
   deleteGoal,
+  filtersParameter,
   funnelInput,
   goalInput,
   listFunnels,
   listGoals,
+  rangeParameters,
   rangeQuery,
-  readFunnel,
+  readFunnels,
   readGoals,
+  readGoalsBefore,
   readInTime,
   readOwnColumns,
   requireSite,
@@ -17,22 +25,50 @@ import {
   type StatisticsDeps,
 } from "@waymark/web-stats/statistics";
 import type pg from "pg";
-import { ownerRoute, viewerRoute } from "../session/viewer.js";
+import { z } from "zod";
+import { type AnswerOf, ownerRoute, viewerRoute } from "../session/viewer.js";
+
+export type GoalInput = z.infer<typeof goalInput>;
+export type FunnelInput = z.infer<typeof funnelInput>;
+export type SiteGoals = AnswerOf<typeof goalRoutes, "get /sites/:id/goals">;
+export type GoalCount = AnswerOf<typeof goalRoutes, "get /sites/:id/goals/count">;
+export type SiteFunnels = AnswerOf<typeof funnelRoutes, "get /sites/:id/funnels">;
+
+const range = { ...rangeParameters, filters: filtersParameter };
+const comparedRange = z.object({ ...range, compare: z.enum(comparisons).default("previous") }).superRefine(checkRange);
+const none = { event: null, property: null, value: null, page: null };
+const { name: _, ...rule } = goalInput.shape;
+const ruleQuery = z.object({ ...range, ...rule }).superRefine(checkRange);
 
 export function goalRoutes(deps: StatisticsDeps) {
   const { pool } = deps;
   return [
     viewerRoute("get", "/sites/:id/goals", {
-      query: rangeQuery,
+      query: comparedRange,
       handle(input) {
-        const { asked, ...days } = resolveRange(input.query, deps.now());
-        const { filters } = input.query;
+        const now = deps.now();
+        const { asked, ...days } = resolveRange(input.query, now);
+        const { filters, compare: comparison } = input.query;
         return readOwnColumns(deps, input.viewer, input, async ({ id: siteId }, columns) => {
-          const read = readGoals({ ...deps, columns }, { siteId, days, filters });
-          const { goals, ...rest } = await readInTime(asked, read);
-          const rules = new Map((await listGoals(pool, siteId)).map((goal) => [goal.id, goal]));
-          const none = { event: null, property: null, value: null, page: null };
-          return { ...asked, goals: goals.map((goal) => ({ ...none, ...rules.get(goal.id), ...goal })), ...rest };
+          const rules = await listGoals(pool, siteId);
+          const query = { siteId, days, filters, goals: rules };
+          const { goals, ...rest } = await readInTime(asked, readGoals({ ...deps, columns }, query));
+          const reading = readGoalsBefore({ ...deps, columns }, { ...query, comparison, now });
+          const compared = await readInTime(asked, reading);
+          const { goals: before, ...otherDays } = compared ?? { goals: undefined };
+          const rows = goals.map((goal, at) => ({ ...none, ...rules[at], ...goal, before: before?.[at] }));
+          return { ...asked, goals: rows, ...rest, ...(compared && { comparison: otherDays }) };
+        });
+      },
+    }),
+    viewerRoute("get", "/sites/:id/goals/count", {
+      query: ruleQuery,
+      handle(input) {
+        const { range: _range, from: _from, to: _to, filters, ...rule } = input.query;
+        const { asked, ...days } = resolveRange(input.query, deps.now());
+        return readOwnColumns(deps, input.viewer, input, async ({ id: siteId }, columns) => {
+          const reading = countRule({ ...deps, columns }, { siteId, days, filters, rule });
+          return { ...asked, ...(await readInTime(asked, reading)) };
         });
       },
     }),
@@ -42,6 +78,13 @@ export function goalRoutes(deps: StatisticsDeps) {
       async handle({ viewer, params, body }) {
         const { id, name } = await createGoal(pool, await siteIdOf(pool, viewer, params), body);
         return { id, name };
+      },
+    }),
+    ownerRoute("put", "/sites/:id/goals/:goalId", {
+      body: goalInput,
+      async handle({ viewer, params, body }) {
+        const siteId = await siteIdOf(pool, viewer, params);
+        return changeGoal(pool, { siteId, goalId: params["goalId"] ?? "" }, body);
       },
     }),
     ownerRoute("delete", "/sites/:id/goals/:goalId", {
@@ -57,22 +100,14 @@ export function funnelRoutes(deps: StatisticsDeps) {
   const { pool } = deps;
   return [
     viewerRoute("get", "/sites/:id/funnels", {
-      async handle({ viewer, params }) {
-        const funnels = await listFunnels(pool, await siteIdOf(pool, viewer, params));
-        const stepsOf = (steps: (typeof funnels)[number]["steps"]) =>
-          steps.map(({ id: goalId, name }) => ({ goalId, name }));
-        return { funnels: funnels.map(({ id, name, steps }) => ({ id, name, steps: stepsOf(steps) })) };
-      },
-    }),
-    viewerRoute("get", "/sites/:id/funnels/:funnelId", {
       query: rangeQuery,
       handle(input) {
         const { asked, ...days } = resolveRange(input.query, deps.now());
         const { filters } = input.query;
-        const funnelId = input.params["funnelId"] ?? "";
         return readOwnColumns(deps, input.viewer, input, async ({ id: siteId }, columns) => {
-          const read = readFunnel({ ...deps, columns }, { siteId, funnelId, days, filters });
-          return { ...asked, ...(await readInTime(asked, read)) };
+          const funnels = await listFunnels(pool, siteId);
+          const reading = readFunnels({ ...deps, columns }, { siteId, funnels, days, filters });
+          return { ...asked, ...(await readInTime(asked, reading)) };
         });
       },
     }),
@@ -80,6 +115,13 @@ export function funnelRoutes(deps: StatisticsDeps) {
       body: funnelInput,
       status: 201,
       handle: async ({ viewer, params, body }) => createFunnel(pool, await siteIdOf(pool, viewer, params), body),
+    }),
+    ownerRoute("put", "/sites/:id/funnels/:funnelId", {
+      body: funnelInput,
+      async handle({ viewer, params, body }) {
+        const siteId = await siteIdOf(pool, viewer, params);
+        return changeFunnel(pool, { siteId, funnelId: params["funnelId"] ?? "" }, body);
+      },
     }),
     ownerRoute("delete", "/sites/:id/funnels/:funnelId", {
       async handle({ viewer, params }) {

@@ -82,9 +82,10 @@ const otlp = fc
   .record({ spans: fc.integer({ min: 1_000, max: 24_000 }), bytes: fc.integer({ min: 0, max: 60_000 }) })
   .map(({ spans, bytes }) => gzipSync(otlpOf(spans, bytes, 2_000), { level: 1 }));
 
-const goal = fc
+const pattern = fc
   .record({ stars: fc.integer({ min: 1, max: 10 }), part: fc.constantFrom("a", "aa", "ab", "a".repeat(190)) })
-  .map(({ stars, part }) => JSON.stringify({ name: "goal", page: `/${`*${part}`.repeat(stars)}` }));
+  .map(({ stars, part }) => `/${`*${part}`.repeat(stars)}`);
+const goal = pattern.map((page) => JSON.stringify({ name: "goal", page }));
 
 const get = (path: string, query: Arbitrary<string>): Arbitrary<Planned> =>
   query.map((text) => ({ path: `${path}?${text}`, headers: {}, body: undefined }));
@@ -99,6 +100,10 @@ const costly: Readonly<Record<string, Arbitrary<Planned>>> = {
   "dashboard GET /dashboard/api/sites/{id}/stats": get(`/dashboard/api/sites/${site}/stats`, statisticsQuery),
   "dashboard GET /dashboard/api/sites/{id}/events": get(`/dashboard/api/sites/${site}/events`, filtersQuery),
   "dashboard GET /dashboard/api/sites/{id}/goals": get(`/dashboard/api/sites/${site}/goals`, filtersQuery),
+  "dashboard GET /dashboard/api/sites/{id}/goals/count": get(
+    `/dashboard/api/sites/${site}/goals/count`,
+    pattern.map((page) => `page=${page}`),
+  ),
   "dashboard POST /dashboard/api/sites/{id}/goals": post(`/dashboard/api/sites/${site}/goals`, goal),
   "analytics-api GET /api/v1/sites/{id}/stats": get(`/api/v1/sites/${site}/stats`, statisticsQuery),
   "analytics-api GET /api/v1/sites/{id}/goals": get(`/api/v1/sites/${site}/goals`, filtersQuery),

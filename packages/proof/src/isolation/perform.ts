@@ -106,6 +106,11 @@ const recipes: Readonly<Record<string, () => unknown>> = {
     name: `{{mark:1}}-${random()}`,
     steps: ["{{goal:0}}", "{{goal:1}}"],
   }),
+  "dashboard PUT /dashboard/api/sites/{id}/goals/{goalId}": () => ({ event: `{{mark:1}}-${random()}` }),
+  "dashboard PUT /dashboard/api/sites/{id}/funnels/{funnelId}": () => ({
+    name: `{{mark:1}}-${random()}`,
+    steps: ["{{goal:0}}", "{{goal:1}}"],
+  }),
   "dashboard POST /dashboard/api/channels": () => ({ kind: "webhook", to: `{{hook:0}}/${random()}` }),
   "dashboard POST /dashboard/api/alert-rules": () => ({
     agentId: "{{mark:0}}",

@@ -1,5 +1,6 @@
 export { createDayColumns } from "./columns/day-columns.js";
 export { findWrongDays, storeDays } from "./columns/store-days.js";
+export { type Comparison, comparisons } from "./comparison.js";
 export { costDimensions, storeCosts } from "./costs/costs.query.js";
 export { type CostFigures, costFigures, readCosts } from "./costs/read-costs.js";
 export { sumCosts, type VisitRuns } from "./costs/sum-costs.js";
@@ -9,6 +10,8 @@ export { engagementNeeds } from "./engagement.query.js";
 export { createFigureMemory, type FigureMemory } from "./figure-memory.js";
 export { type Filter, FilterError, filterDimensions, operators, parseFilters } from "./filters/filter.js";
 export {
+  changeFunnel,
+  changeGoal,
   createFunnel,
   createGoal,
   deleteFunnel,
@@ -18,7 +21,15 @@ export {
   listFunnels,
   listGoals,
 } from "./goals/goals.query.js";
-export { funnelFigures, goalFigures, readFunnel, readGoals } from "./goals/read-goals.js";
+export {
+  countRule,
+  funnelFigures,
+  goalFigures,
+  readFunnel,
+  readFunnels,
+  readGoals,
+  readGoalsBefore,
+} from "./goals/read-goals.js";
 export { csvType, type ListAnswer, writeCsv } from "./list-rows.js";
 export { readMachineDays } from "./machines/machine-figures.query.js";
 export { createMachineMemory, type MachineMemory } from "./machines/machine-memory.js";
@@ -50,13 +61,7 @@ export {
   readInTime,
   resolveRange,
 } from "./range.js";
-export {
-  type Comparison,
-  comparisons,
-  createOverviewReader,
-  type Figures,
-  type Overview,
-} from "./read-overview.js";
+export { createOverviewReader, type Figures, type Overview } from "./read-overview.js";
 export {
   listSites,
   readOwnColumns,

@@ -1,9 +1,10 @@
 import type pg from "pg";
+import { type Comparison, counterpartOf, otherDays } from "./comparison.js";
 import { type Counts, createKeptDays, type DayPoint, type PointSums, readDays } from "./days.query.js";
 import { matchVisits, needsOf } from "./filters/filter.js";
 import { addTotalsBefore, readFilteredFigures } from "./filters/read-filtered.js";
 import { type Metric, metricNames, toMetrics } from "./metrics.js";
-import { type Days, dayMs, daysOfLastYear, listDays, listHours, previousDays, toDay } from "./range.js";
+import { type Days, dayMs, listDays, listHours } from "./range.js";
 import type { Filtering } from "./read-statistics.js";
 import { noSums, readCoverage, readHourFigures, type Sums, sumUp } from "./statistics.query.js";
 
@@ -31,11 +32,6 @@ function openFilteredSource({ columns, filters }: Filtering, siteId: string) {
     },
   };
 }
-
-export const comparisons = ["previous", "year", "off"] as const;
-
-/** What a range is compared with: the days before it, the same days a year before, nothing. */
-export type Comparison = (typeof comparisons)[number];
 
 export type Figures = Counts & Record<Metric, number>;
 
@@ -70,8 +66,6 @@ interface OverviewQuery {
 
 /** Above this a day counts whole: reading a part of it would take a processor more than half a second. */
 const maxEventsInPart = 500_000;
-
-const minuteMs = 60_000;
 
 interface Source {
   days(days: Days): Promise<DayPoint[]>;
@@ -145,24 +139,20 @@ async function readOverview(source: Source, query: SourceQuery): Promise<Overvie
   };
 }
 
-function otherDays(comparison: Comparison, range: Days): Days | undefined {
-  if (comparison === "off") return undefined;
-  return comparison === "year" ? daysOfLastYear(range) : previousDays(range);
-}
-
 /** Sums the other days up to the time of the day that the range has come to. */
 async function readComparable(
   source: Source,
   { range, now, other, points }: SourceQuery & { other: Days; points: readonly DayPoint[] },
 ): Promise<{ totals: Figures; until?: string }> {
-  const reached = toDay(now.getTime());
-  const counterpart = points[(Date.parse(reached) - Date.parse(range.first)) / dayMs];
-  const isPart = reached >= range.first && reached <= range.last && counterpart !== undefined;
+  const reached = counterpartOf(range, other, now);
+  const counterpart = points.find(({ at }) => at === reached?.day);
   const hasPart =
-    isPart && hasFew(counterpart) && (await source.has("events", { first: counterpart.at, last: counterpart.at }));
+    reached &&
+    counterpart &&
+    hasFew(counterpart) &&
+    (await source.has("events", { first: counterpart.at, last: counterpart.at }));
   if (!hasPart) return { totals: toFigures(sum(points)) };
-  const timeOfDay = now.getTime() % dayMs;
-  const until = new Date(Date.parse(counterpart.at) + timeOfDay - (timeOfDay % minuteMs));
+  const { until } = reached;
   const part = await source.until(counterpart, until);
   const before = points.filter(({ at }) => at < counterpart.at && at >= other.first);
   return { totals: toFigures(sum([...before, part])), until: until.toISOString() };

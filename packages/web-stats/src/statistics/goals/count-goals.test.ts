@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { PartCollector } from "../columns/collect-part.js";
 import { testWork } from "../statistics.fixture.js";
-import { countGoals, countVisitors, noTally, toRevenue, walkFunnel } from "./count-goals.js";
+import { countGoals, countVisitors, noTally, toRevenue, walkFunnels } from "./count-goals.js";
 import type { Goal } from "./goals.query.js";
 
 const rule = { event: null, property: null, value: null, page: null };
@@ -44,9 +44,10 @@ async function count(part: ReturnType<typeof partOf>, goals: Goal[], matching = 
 }
 
 async function walk(part: ReturnType<typeof partOf>, steps: Goal[], matching = all(part)) {
-  const reached = steps.map(() => 0);
-  await walkFunnel(reached, part, { steps, matching, work: testWork() });
-  return reached;
+  const funnels = [steps.toReversed(), steps];
+  const reached = funnels.map((goals) => goals.map(() => 0));
+  await walkFunnels(reached, part, { funnels, matching, work: testWork() });
+  return reached[1];
 }
 
 describe("a goal", () => {

@@ -151,7 +151,12 @@ export function noTally(): GoalTally {
 export async function countGoals(
   tallies: readonly GoalTally[],
   part: DayPart,
-  { goals, matching, work }: { goals: readonly Goal[]; matching: Uint8Array; work: Work },
+  {
+    goals,
+    matching,
+    work,
+    beforeMs,
+  }: { goals: readonly Goal[]; matching: Uint8Array; work: Work; beforeMs?: number | undefined },
 ): Promise<void> {
   const { visits, events } = part;
   const { words, candidates, fulfils } = await matchGoals({ ...events, props: events.details?.props }, goals, work);
@@ -166,7 +171,7 @@ export async function countGoals(
   for (let visit = 0; visit < visits.count; visit++) {
     if (matching[visit] === 0) continue;
     const visitor = visits.visitor[visit] ?? 0;
-    const [first, end] = [visits.firstEvent[visit] ?? 0, visits.firstEvent[visit + 1] ?? 0];
+    const [first, end] = eventsOf(part, visit, beforeMs);
     if (work.spend(end - first)) await work.rest();
     for (let event = first; event < end; event++) {
       for (let word = 0; word < words; word++) {
@@ -187,11 +192,25 @@ export async function countGoals(
   }
 }
 
-export function countVisitors({ visits }: DayPart, matching: Uint8Array): number {
+/** A visit's events, first and end, before a time of the day in milliseconds; all without one. */
+function eventsOf({ visits, events }: DayPart, visit: number, beforeMs: number | undefined): [number, number] {
+  const first = visits.firstEvent[visit] ?? 0;
+  let end = visits.firstEvent[visit + 1] ?? 0;
+  if (beforeMs !== undefined) while (end > first && (events.times?.[end - 1] ?? 0) >= beforeMs) end--;
+  return [first, end];
+}
+
+export function countVisitors(part: DayPart, matching: Uint8Array, beforeMs?: number): number {
+  const { visits, events } = part;
+  const isEarly = (visit: number) => {
+    if (beforeMs === undefined) return true;
+    const [first, end] = eventsOf(part, visit, beforeMs);
+    return events.names.ids.subarray(first, end).includes(0);
+  };
   let [count, last] = [0, -1];
   for (let visit = 0; visit < visits.count; visit++) {
     const visitor = visits.visitor[visit] ?? 0;
-    if (matching[visit] === 0 || visits.views[visit] === 0 || visitor === last) continue;
+    if (matching[visit] === 0 || visits.views[visit] === 0 || visitor === last || !isEarly(visit)) continue;
     last = visitor;
     count++;
   }
@@ -199,29 +218,35 @@ export function countVisitors({ visits }: DayPart, matching: Uint8Array): number
 }
 
 /**
- * Adds the visitors of a part who did a funnel's steps in their order in matching visits, other things between allowed. An event
+ * Adds the visitors of a part who did each funnel's steps in their order in matching visits, other things between allowed. An event
  * fulfils one step; the earliest event of each step leaves the most for the others.
  */
-export async function walkFunnel(
-  reached: number[],
+export async function walkFunnels(
+  reached: readonly number[][],
   part: DayPart,
-  { steps, matching, work }: { steps: readonly Goal[]; matching: Uint8Array; work: Work },
+  { funnels, matching, work }: { funnels: readonly (readonly Goal[])[]; matching: Uint8Array; work: Work },
 ): Promise<void> {
   const { visits, events } = part;
-  const { candidates, fulfils } = await matchGoals({ ...events, props: events.details?.props }, steps, work);
-  let [visitor, step] = [-1, 0];
-  for (let visit = 0; visit < visits.count; visit++) {
-    if (matching[visit] === 0) continue;
-    if (visits.visitor[visit] !== visitor) {
-      visitor = visits.visitor[visit] ?? 0;
-      step = 0;
-    }
-    const [first, end] = [visits.firstEvent[visit] ?? 0, visits.firstEvent[visit + 1] ?? 0];
-    if (work.spend(end - first)) await work.rest();
-    for (let event = first; event < end && step < steps.length; event++) {
-      if ((candidates(event, 0) & (1 << step)) === 0 || !fulfils(step, event)) continue;
-      reached[step] = (reached[step] ?? 0) + 1;
-      step++;
+  const goals = [...new Map(funnels.flat().map((goal) => [goal.id, goal])).values()];
+  const { candidates, fulfils } = await matchGoals({ ...events, props: events.details?.props }, goals, work);
+  for (const [funnel, steps] of funnels.entries()) {
+    const own = steps.map(({ id }) => goals.findIndex((goal) => goal.id === id));
+    const counts = reached[funnel] ?? [];
+    let [visitor, step] = [-1, 0];
+    for (let visit = 0; visit < visits.count; visit++) {
+      if (matching[visit] === 0) continue;
+      if (visits.visitor[visit] !== visitor) {
+        visitor = visits.visitor[visit] ?? 0;
+        step = 0;
+      }
+      const [first, end] = eventsOf(part, visit, undefined);
+      if (work.spend(end - first)) await work.rest();
+      for (let event = first; event < end && step < own.length; event++) {
+        const goal = own[step] ?? 0;
+        if ((candidates(event, goal >>> 5) & (1 << (goal & 31))) === 0 || !fulfils(goal, event)) continue;
+        counts[step] = (counts[step] ?? 0) + 1;
+        step++;
+      }
     }
   }
 }

@@ -82,6 +82,23 @@ const uuid = createUuidV7();
 const insertGoalSql =
   "INSERT INTO goal (site_id, id, name, event, property, value, page) VALUES ($1, $2, $3, $4, $5, $6, $7)";
 
+/** A probe of `goal_site_id_id_key`. */
+const changeGoalSql = `
+  UPDATE goal SET name = $3, event = $4, property = $5, value = $6, page = $7 WHERE site_id = $1 AND id = $2`;
+
+/** Gives a goal another rule, also for past events. @throws AppError 400, 404 for an unknown goal or one of another site */
+export async function changeGoal(
+  pool: pg.Pool,
+  { siteId, goalId }: { siteId: string; goalId: string },
+  input: GoalInput,
+): Promise<Named> {
+  const { name, event, property, value, page } = readGoal(input);
+  const values = [siteId, goalId, name, event, property, value, page];
+  const { rowCount } = isUuid(goalId) ? await pool.query(changeGoalSql, values) : { rowCount: 0 };
+  if (rowCount !== 1) throw new AppError("goal_not_found");
+  return { id: goalId, name };
+}
+
 /** A goal counts past events, too. @throws AppError 400, 404 for an unknown site, 409 for a site with 100 goals */
 export async function createGoal(pool: pg.Pool, siteId: string, input: GoalInput): Promise<Goal> {
   const goal = { id: uuid(), ...readGoal(input) };
@@ -161,24 +178,58 @@ const findStepsSql = `
   SELECT (SELECT count(*)::int FROM funnel WHERE site_id = $1) AS funnels,
     ARRAY(SELECT id::text FROM goal WHERE site_id = $1 AND id = ANY ($2::uuid[])) AS goals`;
 
+const insertFunnelSql = "INSERT INTO funnel (site_id, id, name) VALUES ($1, $2, $3)";
+
+/** A probe of `funnel_site_id_id_key`; its row lock makes changes of one funnel wait for each other. */
+const renameFunnelSql = "UPDATE funnel SET name = $3 WHERE site_id = $1 AND id = $2";
+
+/** A range of `funnel_step_pkey`. */
+const deleteStepsSql = "DELETE FROM funnel_step WHERE site_id = $1 AND funnel_id = $2";
+
 /** The foreign keys keep the goals. */
-const insertFunnelSql = `
-  WITH made AS (INSERT INTO funnel (site_id, id, name) VALUES ($1, $2, $3))
+const insertStepsSql = `
   INSERT INTO funnel_step (site_id, funnel_id, position, goal_id)
-  SELECT $1, $2, position, goal_id FROM unnest($4::uuid[]) WITH ORDINALITY AS step (goal_id, position)`;
+  SELECT $1, $2, position, goal_id FROM unnest($3::uuid[]) WITH ORDINALITY AS step (goal_id, position)`;
 
 /** A goal may be a step more than once. @throws AppError 400, 404 for an unknown site, 409 for 50 funnels */
-export async function createFunnel(pool: pg.Pool, siteId: string, { name, steps }: FunnelInput): Promise<Named> {
-  checkFunnel({ name, steps });
+export async function createFunnel(pool: pg.Pool, siteId: string, input: FunnelInput): Promise<Named> {
   const id = uuid();
+  return writeFunnel(pool, { siteId, id }, input, async (transaction, funnels) => {
+    refuseFull(funnels, maxFunnelsPerSite, "funnels");
+    await transaction.query(insertFunnelSql, [siteId, id, input.name]);
+  });
+}
+
+/** Gives a funnel another name and other steps. @throws AppError 400, 404 for an unknown funnel or one of another site */
+export async function changeFunnel(
+  pool: pg.Pool,
+  { siteId, funnelId: id }: { siteId: string; funnelId: string },
+  input: FunnelInput,
+): Promise<Named> {
+  return writeFunnel(pool, { siteId, id }, input, async (transaction) => {
+    const values = [siteId, id, input.name];
+    const { rowCount } = isUuid(id) ? await transaction.query(renameFunnelSql, values) : { rowCount: 0 };
+    if (rowCount !== 1) throw new AppError("funnel_not_found");
+    await transaction.query(deleteStepsSql, [siteId, id]);
+  });
+}
+
+/** @param write makes or changes the funnel's row; it is told how many funnels the site has */
+async function writeFunnel(
+  pool: pg.Pool,
+  { siteId, id }: { siteId: string; id: string },
+  { name, steps }: FunnelInput,
+  write: (transaction: pg.ClientBase, funnels: number) => Promise<void>,
+): Promise<Named> {
+  checkFunnel({ name, steps });
   return withTransaction(pool, async (transaction) => {
     await lockSite(transaction, siteId);
     const { rows } = await transaction.query<{ funnels: number; goals: string[] }>(findStepsSql, [siteId, steps]);
     const { funnels = 0, goals = [] } = rows[0] ?? {};
     const unknown = steps.find((step) => !goals.includes(step.toLowerCase()));
     if (unknown !== undefined) throw unknownStep(unknown);
-    refuseFull(funnels, maxFunnelsPerSite, "funnels");
-    await transaction.query(insertFunnelSql, [siteId, id, name, steps]).catch(refuseDeleted);
+    await write(transaction, funnels);
+    await transaction.query(insertStepsSql, [siteId, id, steps]).catch(refuseDeleted);
     return { id, name };
   });
 }

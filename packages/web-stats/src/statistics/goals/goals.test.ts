@@ -5,6 +5,8 @@ import { useRolePrefix } from "@waymark/testing";
 import { createDayColumns } from "../columns/day-columns.js";
 import { useSites } from "../statistics.fixture.js";
 import {
+  changeFunnel,
+  changeGoal,
   createFunnel,
   createGoal,
   deleteFunnel,
@@ -74,6 +76,21 @@ describe("a goal", () => {
     expect(await listGoals(pool, siteId)).toEqual([second]);
   });
 
+  it("takes another rule in its place, checked as a new one", async () => {
+    const [siteId, other] = [await makeSite(), await makeSite()];
+    const first = await createGoal(pool, siteId, { event: "signup", property: "plan", value: "pro" });
+    const second = await createGoal(pool, siteId, { page: "/b" });
+    const goalId = first.id;
+    expect(await changeGoal(pool, { siteId, goalId }, { page: "/a*" })).toEqual({ id: goalId, name: "/a*" });
+    const rule = { event: null, property: null, value: null, page: "/a*" };
+    expect(await listGoals(pool, siteId)).toEqual([{ id: goalId, name: "/a*", ...rule }, second]);
+    const wrong = changeGoal(pool, { siteId, goalId }, { page: "*".repeat(11) });
+    await expect(wrong).rejects.toMatchObject({ details: { fields: { page: "Must have at most 10 *" } } });
+    for (const reference of [{ siteId: other, goalId }, ...[randomUUID(), "x"].map((id) => ({ siteId, goalId: id }))]) {
+      await expect(changeGoal(pool, reference, { page: "/" })).rejects.toMatchObject({ code: "goal_not_found" });
+    }
+  });
+
   it("has room beside 99 others, also with two at once", async () => {
     const siteId = await makeSite();
     await pool.query(
@@ -108,6 +125,31 @@ describe("a funnel", () => {
     ] as const) {
       await expect(requireFunnel(pool, site, one)).rejects.toMatchObject({ code: "funnel_not_found" });
     }
+  });
+
+  it("takes another name and other steps in its place, checked as a new one", async () => {
+    const { siteId, goals, steps } = await makeGoals();
+    const { id: funnelId } = await createFunnel(pool, siteId, { name: "f", steps });
+    const third = await createGoal(pool, siteId, { page: "/c" });
+    const order = [third.id, ...steps.toReversed()];
+    const changes = [order, order.toReversed(), order].map((each) =>
+      changeFunnel(pool, { siteId, funnelId }, { name: "g", steps: each }),
+    );
+    expect(await Promise.all(changes)).toEqual(Array(3).fill({ id: funnelId, name: "g" }));
+    await changeFunnel(pool, { siteId, funnelId }, { name: "g", steps: order });
+    const funnel = { id: funnelId, name: "g", steps: [third, ...goals.toReversed()] };
+    expect(await listFunnels(pool, siteId)).toEqual([funnel]);
+    const wrong = changeFunnel(pool, { siteId, funnelId }, { name: "h", steps: [...steps, randomUUID()] });
+    await expect(wrong).rejects.toMatchObject({ code: "validation_failed" });
+    const other = await makeGoals();
+    for (const reference of [
+      { siteId: other.siteId, funnelId, own: other.steps },
+      ...[randomUUID(), "x"].map((id) => ({ siteId, funnelId: id, own: steps })),
+    ]) {
+      const change = changeFunnel(pool, reference, { name: "h", steps: reference.own });
+      await expect(change).rejects.toMatchObject({ code: "funnel_not_found" });
+    }
+    expect(await listFunnels(pool, siteId)).toEqual([funnel]);
   });
 
   it("keeps its goals until it is deleted", async () => {
@@ -193,6 +235,10 @@ describe("the services' roles", () => {
     }
     await expect(createGoal(api, siteId, { page: "/" })).rejects.toMatchObject({ code: "42501" });
     await expect(deleteFunnel(api, { siteId, funnelId })).rejects.toMatchObject({ code: "42501" });
+    const late = changeGoal(api, { siteId, goalId: id }, { page: "/" });
+    await expect(late).rejects.toMatchObject({ code: "42501" });
+    await changeGoal(dashboard, { siteId, goalId: id }, { page: "/b" });
+    await changeFunnel(dashboard, { siteId, funnelId }, { name: "g", steps: [id, id, id] });
     await deleteFunnel(dashboard, { siteId, funnelId });
     await deleteGoal(dashboard, { siteId, goalId: id });
     await Promise.all([dashboard.end(), api.end()]);

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { fetchBatches } from "../columns/collect-part.js";
 import type { ColumnReader } from "../columns/day-columns.js";
 import { TextCollector } from "../columns/part-blocks.js";
+import { type Comparison, counterpartOf, otherDays } from "../comparison.js";
 import { type Filter, matchVisits, needsOf } from "../filters/filter.js";
 import { type Days, eventSpan } from "../range.js";
 import { type Coverage, readDayTotals, readEventDays } from "../statistics.query.js";
@@ -17,9 +18,9 @@ import {
   noTally,
   readRevenue,
   toRevenue,
-  walkFunnel,
+  walkFunnels,
 } from "./count-goals.js";
-import { type Goal, listGoals, requireFunnel } from "./goals.query.js";
+import { type Funnel, type Goal, type GoalInput, listGoals, readGoal, requireFunnel } from "./goals.query.js";
 
 type AnonymousRow = [
   name: string | null,
@@ -41,12 +42,23 @@ const readAnonymousSql = `
 
 async function countAnonymous(
   pool: pg.Pool,
-  asked: { siteId: string; day: string; goals: readonly Goal[]; tallies: readonly GoalTally[]; work: Work },
+  asked: {
+    siteId: string;
+    day: string;
+    beforeMs: number | undefined;
+    goals: readonly Goal[];
+    tallies: readonly GoalTally[];
+    work: Work;
+  },
 ): Promise<void> {
-  const { siteId, day, goals } = asked;
+  const { siteId, day, beforeMs, goals } = asked;
+  const [firstId, endId, start, end] = eventSpan(day);
   const values = [
     siteId,
-    ...eventSpan(day),
+    firstId,
+    endId,
+    start,
+    beforeMs === undefined ? end : new Date(start.getTime() + beforeMs),
     goals.flatMap(({ event }) => event ?? []),
     goals.some(({ page }) => page !== null),
     goals.some(({ property }) => property !== null),
@@ -88,6 +100,12 @@ interface GoalsQuery {
   filters: readonly Filter[];
 }
 
+interface FiguresQuery extends GoalsQuery {
+  goals: readonly Goal[];
+  /** Counts the last day up to this time of it. */
+  beforeMs?: number | undefined;
+}
+
 interface GoalDeps {
   pool: pg.Pool;
   columns: ColumnReader;
@@ -111,41 +129,78 @@ export const goalFigures = z.object({
 
 export type GoalFigures = z.infer<typeof goalFigures>;
 
-/** Reads what visitors did for each goal of a site, oldest goal first. Without filters, events without a visitor count too. */
-export async function readGoals(deps: GoalDeps, query: GoalsQuery): Promise<{ goals: GoalFigures[] } & Covered> {
-  const { siteId, filters } = query;
-  const goals = await listGoals(deps.pool, siteId);
+/**
+ * Reads what visitors did for goals, by default each of the site, oldest first. Without filters, events without a visitor
+ * count too.
+ */
+export async function readGoals(
+  deps: GoalDeps,
+  { goals, ...query }: GoalsQuery & Partial<FiguresQuery>,
+): Promise<{ goals: GoalFigures[] } & Covered> {
+  const wanted = goals ?? (await listGoals(deps.pool, query.siteId));
   const { days, ...coverage } = await findDays(deps.pool, query);
+  return { goals: await readFigures(deps, { ...query, goals: wanted, days }), ...coverage };
+}
+
+async function readFigures(
+  deps: GoalDeps,
+  { siteId, filters, goals, days, beforeMs }: Omit<FiguresQuery, "days"> & { days: Days | undefined },
+): Promise<GoalFigures[]> {
   const tallies = goals.map(noTally);
   let all = 0;
   if (days && goals.length > 0) {
     const isAll = filters.length === 0;
     const totals = isAll ? await readDayTotals(deps.pool, { siteId, ...days }) : [];
     const counts = new Map(totals.map(({ value, pageviews, events }) => [value, pageviews + events]));
-    const needs = { details: needsOf(filters).details || goals.some(({ event }) => event !== null) };
+    const details = needsOf(filters).details || goals.some(({ event }) => event !== null);
+    const endOf = (day: string) => (day === days.last ? beforeMs : undefined);
     let known = 0;
     const { work } = deps.columns;
     await deps.columns.read(
-      { siteId, days, needs },
-      async ({ part }) => {
+      { siteId, days, needs: { details, times: beforeMs !== undefined } },
+      async ({ day, part }) => {
         const { visits: matching } = await matchVisits(part, filters, work);
-        await countGoals(tallies, part, { goals, matching, work });
-        all += countVisitors(part, matching);
+        await countGoals(tallies, part, { goals, matching, work, beforeMs: endOf(day) });
+        all += countVisitors(part, matching, endOf(day));
         known += part.events.count;
       },
       async (day) => {
         // More events than its visitors have are without a visitor.
-        if (isAll && known !== counts.get(day)) await countAnonymous(deps.pool, { siteId, day, goals, tallies, work });
+        if (isAll && known !== counts.get(day))
+          await countAnonymous(deps.pool, { siteId, day, beforeMs: endOf(day), goals, tallies, work });
         known = 0;
       },
     );
   }
-  const figures = goals.map(({ id, name }, index): GoalFigures => {
+  return goals.map(({ id, name }, index): GoalFigures => {
     const { visitors, count, revenue } = tallies[index] ?? noTally();
     const conversionRate = shareOf(visitors, all);
     return { id, name, visitors, count, conversionRate, ...(revenue.size > 0 && { revenue: toRevenue(revenue) }) };
   });
-  return { goals: figures, ...coverage };
+}
+
+/** Reads what a rule would count as a goal. @throws AppError 400 by field for a rule that no goal may have */
+export async function countRule(
+  deps: GoalDeps,
+  { rule, ...query }: GoalsQuery & { rule: Omit<GoalInput, "name"> },
+): Promise<Omit<GoalFigures, "id" | "name"> & Covered> {
+  const { goals, ...coverage } = await readGoals(deps, { ...query, goals: [{ id: "", ...readGoal(rule) }] });
+  const { visitors = 0, count = 0, conversionRate = 0, revenue } = goals[0] ?? {};
+  return { visitors, count, conversionRate, ...(revenue && { revenue }), ...coverage };
+}
+
+/** Reads goals in the days that a range is compared with, up to the same time of the day; undefined without all their events. */
+export async function readGoalsBefore(
+  deps: GoalDeps,
+  { days, comparison, now, ...query }: FiguresQuery & { comparison: Comparison; now: Date },
+): Promise<{ from: string; to: string; until?: string; goals: GoalFigures[] } | undefined> {
+  const other = otherDays(comparison, days);
+  if (!other || (await readEventDays(deps.pool, { siteId: query.siteId, ...other }))) return undefined;
+  const { first: from, last: to } = other;
+  const part = counterpartOf(days, other, now);
+  const beforeMs = part && part.until.getTime() - Date.parse(part.day);
+  const goals = await readFigures(deps, { ...query, days: { first: from, last: part?.day ?? to }, beforeMs });
+  return { from, to, ...(part && { until: part.until.toISOString() }), goals };
 }
 
 export const funnelFigures = z.object({
@@ -169,19 +224,32 @@ export async function readFunnel(
   deps: GoalDeps,
   { funnelId, ...query }: GoalsQuery & { funnelId: string },
 ): Promise<FunnelFigures & Covered> {
-  const { siteId, filters } = query;
-  const { id, name, steps } = await requireFunnel(deps.pool, siteId, funnelId);
-  const { days, ...coverage } = await findDays(deps.pool, query);
-  const reached = steps.map(() => 0);
-  if (days) {
-    const needs = { details: needsOf(filters).details || steps.some(({ property }) => property !== null) };
+  const funnel = await requireFunnel(deps.pool, query.siteId, funnelId);
+  const { funnels, ...coverage } = await readFunnels(deps, { ...query, funnels: [funnel] });
+  return { id: funnel.id, name: funnel.name, steps: [], ...funnels[0], ...coverage };
+}
+
+/** Reads funnels in one pass over the days. */
+export async function readFunnels(
+  deps: GoalDeps,
+  { siteId, filters, funnels, ...query }: GoalsQuery & { funnels: readonly Funnel[] },
+): Promise<{ funnels: FunnelFigures[] } & Covered> {
+  const { days, ...coverage } = await findDays(deps.pool, { siteId, filters, ...query });
+  const reached = funnels.map(({ steps }) => steps.map(() => 0));
+  if (days && funnels.length > 0) {
+    const steps = funnels.map((funnel) => funnel.steps);
+    const needs = { details: needsOf(filters).details || steps.flat().some(({ property }) => property !== null) };
     const { work } = deps.columns;
     await deps.columns.read({ siteId, days, needs }, async ({ part }) => {
       const { visits: matching } = await matchVisits(part, filters, work);
-      await walkFunnel(reached, part, { steps, matching, work });
+      await walkFunnels(reached, part, { funnels: steps, matching, work });
     });
   }
-  return { id, name, steps: steps.map((goal, step) => toStep(goal, reached, step)), ...coverage };
+  const figures = funnels.map(({ id, name, steps }, funnel) => {
+    const own = reached[funnel] ?? [];
+    return { id, name, steps: steps.map((goal, step) => toStep(goal, own, step)) };
+  });
+  return { funnels: figures, ...coverage };
 }
 
 function toStep({ id: goalId, name }: Goal, reached: readonly number[], step: number): FunnelFigures["steps"][number] {
