@@ -66,6 +66,9 @@ async function fillAccount(dashboard: TestDashboard, owner: SignedIn): Promise<I
   const { body: unproven } = await owner.post("/sites", { domain: "taken.example", name: "Unproven" }).expect(201);
   const { body: unseen } = await owner.post("/sites", { domain: "unseen.example", name: "Unseen" }).expect(201);
   const site = await makeSite(dashboard, { accountId, domain: "busy.example", lines: visits(Date.now()) });
+  const { body: goal } = await owner.post(`/sites/${site}/goals`, { page: "/page-1*" }).expect(201);
+  const steps = [goal.id, (await owner.post(`/sites/${site}/goals`, { event: "signup" }).expect(201)).body.id];
+  await owner.post(`/sites/${site}/funnels`, { name: "To the sign-up", steps }).expect(201);
   await insertMachines(pool, site);
   await insertCosts(pool, site);
   await owner.post("/keys", { name: "laptop", service: "trace" }).expect(201);
@@ -231,7 +234,8 @@ const sitePages = ({ site, unseenSite }: Ids): Record<string, PageState[]> => ({
     },
   ],
   "/sites/:id": [
-    { as: "owner", path: `/sites/${site}`, shows: table("Event names") },
+    { as: "owner", path: `/sites/${site}`, shows: table("To the sign-up") },
+    { state: "funnel", as: "member", path: `/sites/${site}`, act: click("Add funnel"), shows: dialog },
     {
       state: "today",
       as: "member",

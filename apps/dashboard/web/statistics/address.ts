@@ -84,6 +84,23 @@ export function eventsPath(siteId: string, address: Address): string {
   return sitePath(siteId, `events${queryOf(shared(address))}`);
 }
 
+export function goalsPath(siteId: string, address: Address): string {
+  return sitePath(siteId, `goals${queryOf({ ...shared(address), ...unlike({ compare: address.compare }) })}`);
+}
+
+/** @param rule a goal's, in the API's words */
+export function goalCountPath(
+  siteId: string,
+  address: Address,
+  rule: Readonly<Record<string, string | undefined>>,
+): string {
+  return sitePath(siteId, `goals/count${queryOf({ ...shared(address), ...rule })}`);
+}
+
+export function funnelsPath(siteId: string, address: Address): string {
+  return sitePath(siteId, `funnels${queryOf(shared(address))}`);
+}
+
 export function realtimePath(siteId: string, { filters }: Address): string {
   return sitePath(siteId, `realtime${queryOf({ filters })}`);
 }

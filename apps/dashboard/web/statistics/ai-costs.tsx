@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { SiteAi } from "../../src/statistics/statistics.route.js";
 import { Segmented } from "../ui/choices.js";
-import { formatCount, formatDollars, formatDuration } from "../ui/format.js";
+import { formatCount, formatDollars, formatDuration, formatRevenue } from "../ui/format.js";
 import { Panel } from "../ui/page.js";
 import { type Column, Table } from "../ui/table.js";
 
@@ -34,7 +34,7 @@ const figures: readonly Column<Row>[] = [
   {
     text: "Revenue",
     isNumber: true,
-    cell: ({ revenue }) => revenue.map(({ currency, amount }) => `${amount} ${currency}`).join(", ") || "–",
+    cell: ({ revenue }) => formatRevenue(revenue) || "–",
   },
 ];
 

@@ -2,13 +2,13 @@ import "./statistics.css";
 import { useMemo, useState } from "preact/hooks";
 import type { SiteAi } from "../../src/statistics/statistics.route.js";
 import { useQuery } from "../data/query.js";
-import { formatCompact, formatCount, formatShare } from "../ui/format.js";
+import { formatCompact, formatCount, formatRevenue } from "../ui/format.js";
 import { Empty, Loaded, MissingPage, Page, Panel } from "../ui/page.js";
 import { type Column, Table } from "../ui/table.js";
 import { aiPath, writeAddress } from "./address.js";
 import { CostsPanel } from "./ai-costs.js";
+import { Change } from "./change.js";
 import { Chart, FigureButtons } from "./chart.js";
-import { changeOf } from "./chart-shape.js";
 import { FilterRefusal, StatisticsChips } from "./filter-chips.js";
 import { hasFilter, type PageFilters, toggleFilter } from "./filters.js";
 import { RangeControls, useAddress } from "./range-controls.js";
@@ -85,9 +85,8 @@ function OverTime({ ai }: { ai: SiteAi }) {
   const { series = [], before, now } = ai;
   const figures = figureNames.map((name) => {
     const [total, past] = [sumOf(series, name), sumOf(before, name)];
-    const change = changeOf(total, past);
-    const text = change === undefined ? "" : `${change < 0 ? "−" : "+"}${formatShare(Math.abs(change))}`;
-    return { name, label: labels[name], value: formatCount(total), change: <span class="change">{text}</span> };
+    const change = <Change value={total} before={past} better="neither" />;
+    return { name, label: labels[name], value: formatCount(total), change };
   });
   const curve = useMemo(() => {
     const times = series.map(({ day }) => String(day));
@@ -157,7 +156,7 @@ const engineColumns: readonly Column<Engine>[] = [
   {
     text: "Revenue",
     isNumber: true,
-    cell: ({ revenue }) => revenue.map(({ currency, amount }) => `${amount} ${currency}`).join(", ") || "–",
+    cell: ({ revenue }) => formatRevenue(revenue) || "–",
   },
 ];
 

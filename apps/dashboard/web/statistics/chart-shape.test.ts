@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Overview } from "@waymark/web-stats/statistics";
 import fc from "fast-check";
-import { changeOf, drawCurve, figureOf, labelledTimes, toCurve } from "./chart-shape.js";
+import { drawCurve, figureOf, labelledTimes, toCurve } from "./chart-shape.js";
 
 const noVisits = { visits: 0, bounceRate: 0, visitDuration: 0, viewsPerVisit: 0 };
 const counts = (visitors: number) => ({ visitors, pageviews: 2 * visitors, events: 0, ...noVisits });
@@ -55,11 +55,5 @@ describe("figures", () => {
     expect(figureOf({ ...counts(4), pageviews: 6 }, "ratio")).toBe(1.5);
     expect(figureOf({ ...counts(0), events: 1 }, "ratio")).toBe(0);
     expect(figureOf({ ...counts(4), bounceRate: 0.25 }, "bounceRate")).toBe(0.25);
-  });
-
-  it("change against what was, and not against nothing", () => {
-    expect(changeOf(3, 2)).toBe(0.5);
-    expect(changeOf(0, 2)).toBe(-1);
-    expect(changeOf(3, 0)).toBeUndefined();
   });
 });

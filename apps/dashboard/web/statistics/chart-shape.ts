@@ -77,8 +77,3 @@ export function labelledTimes(count: number, width: number, labelWidth = 76): nu
   for (let index = count - 1; index >= 0; index -= step) indexes.unshift(index);
   return indexes;
 }
-
-/** The change against another value: a share of 1; undefined when there is nothing to compare. */
-export function changeOf(value: number, before: number): number | undefined {
-  return before === 0 ? undefined : value / before - 1;
-}

@@ -1,15 +1,16 @@
 import "./statistics.css";
-import type { Figures } from "@waymark/web-stats/statistics";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import type { FunctionComponent } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { SiteList } from "../../src/sites/sites.route.js";
 import type { SiteEvents, SiteRealtime, SiteStats } from "../../src/statistics/statistics.route.js";
 import { useQuery } from "../data/query.js";
+import type { GoalsProps } from "../goals/goals.js";
 import { Snippet } from "../sites/site-setup.js";
 import { announce } from "../ui/announce.js";
 import { ButtonLink } from "../ui/button.js";
 import { formatCount, formatDuration, formatShare } from "../ui/format.js";
 import { Menu, MenuItem } from "../ui/menu.js";
-import { ErrorNote, MissingPage, Page, Skeleton, StatusDot } from "../ui/page.js";
+import { Banner, ErrorNote, MissingPage, Page, Skeleton, StatusDot } from "../ui/page.js";
 import { keepLastSite } from "../ui/preferences.js";
 import {
   type Address,
@@ -21,8 +22,9 @@ import {
   writeAddress,
 } from "./address.js";
 import { cards } from "./cards.js";
+import { Change } from "./change.js";
 import { Chart, type ChartLook, FigureButtons } from "./chart.js";
-import { changeOf, figureOf, toCurve } from "./chart-shape.js";
+import { figureOf, toCurve } from "./chart-shape.js";
 import { EventParts } from "./event-parts.js";
 import { FilterRefusal, StatisticsChips } from "./filter-chips.js";
 import type { PageFilters } from "./filters.js";
@@ -54,7 +56,7 @@ export function StatisticsPage() {
       {isWaiting && <FirstVisit domain={data.site.domain} />}
       {data && !isWaiting && (
         <div aria-busy={stats.isPrevious}>
-          <Content stats={data} address={address} onAddress={change} />
+          <Content stats={data} isPrevious={stats.isPrevious} address={address} onAddress={change} />
         </div>
       )}
     </Page>
@@ -95,17 +97,25 @@ function Actions({ siteId, days, ...part }: PartProps & { siteId: string; days: 
   );
 }
 
-function Content({ stats, address, onAddress }: PartProps & { stats: SiteStats }) {
+function Content({ stats, isPrevious, address, onAddress }: PartProps & { stats: SiteStats; isPrevious: boolean }) {
   const { overview, now } = stats;
   const { figure, filters } = address;
   const onFilters = (next: string) => onAddress({ ...address, filters: next });
+  const shown = useRef(address);
+  if (!isPrevious) shown.current = address;
   const curve = useMemo(() => toCurve(overview, figure, now), [overview, figure, now]);
   const { totals, comparison } = overview;
   const figures = figureNames.map((name) => ({
     name,
     label: looks[name].label,
     value: looks[name].format(figureOf(totals, name)),
-    change: <Change figure={name} totals={totals} before={comparison?.totals} />,
+    change: (
+      <Change
+        value={figureOf(totals, name)}
+        before={comparison && figureOf(comparison.totals, name)}
+        better={looks[name].better}
+      />
+    ),
   }));
   return (
     <>
@@ -123,8 +133,25 @@ function Content({ stats, address, onAddress }: PartProps & { stats: SiteStats }
         ))}
       </div>
       <EventsCard siteId={stats.site.id} address={address} filters={filters} onFilters={onFilters} />
+      <GoalsPart siteId={stats.site.id} address={shown.current} filters={filters} onFilters={onFilters} />
     </>
   );
+}
+
+/** Goals and funnels load after the page's figures. */
+function GoalsPart(page: GoalsProps) {
+  const [Goals, setGoals] = useState<FunctionComponent<GoalsProps>>();
+  useEffect(() => {
+    import("../goals/goals.js").then(
+      (module) => setGoals(() => module.Goals),
+      () => setGoals(() => MissingGoals),
+    );
+  }, []);
+  return Goals ? <Goals {...page} /> : null;
+}
+
+function MissingGoals() {
+  return <Banner>The goals did not load: Waymark was updated, or the connection broke. Reload the page.</Banner>;
 }
 
 /** Custom events have a request of their own: many properties never keep the figures waiting. */
@@ -200,8 +227,7 @@ interface FigureLook {
   format(value: number): string;
   /** On the chart's axis; whole numbers alone without it. */
   tick?(value: number): string;
-  /** More of it is no gain. */
-  isBetterLow?: true;
+  better?: "low";
 }
 
 const toRatio = (value: number) => value.toFixed(2);
@@ -217,25 +243,11 @@ const looks: Readonly<Record<FigureName, FigureLook>> = {
   events: { label: "Custom events", format: formatCount },
   visits: { label: "Visits", format: formatCount },
   viewsPerVisit: { label: "Views per visit", format: toRatio, tick: String },
-  bounceRate: { label: "Bounce rate", format: formatShare, tick: toPercent, isBetterLow: true },
+  bounceRate: { label: "Bounce rate", format: formatShare, tick: toPercent, better: "low" },
   visitDuration: { label: "Visit duration", format: toSeconds, tick: toClock },
 };
 
 function chartLookOf(figure: FigureName): ChartLook {
   const { label, format, tick } = looks[figure];
   return { label, format, tick: tick ?? ((value) => (Number.isInteger(value) ? formatCount(value) : "")) };
-}
-
-function Change({ figure, totals, before }: { figure: FigureName; totals: Figures; before: Figures | undefined }) {
-  const change = before && changeOf(figureOf(totals, figure), figureOf(before, figure));
-  if (change === undefined) return null;
-  const percent = Math.round(change * 100);
-  if (percent === 0) return <span class="change">±0 %</span>;
-  const isUp = percent > 0;
-  return (
-    <span class={isUp === (looks[figure].isBetterLow === undefined) ? "change is-gain" : "change is-loss"}>
-      <span aria-hidden="true">{isUp ? "▲" : "▼"}</span>
-      <span class="sr-only">{isUp ? "up" : "down"}</span> {formatShare(Math.abs(change))}
-    </span>
-  );
 }

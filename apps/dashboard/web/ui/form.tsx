@@ -53,19 +53,32 @@ export interface TextFieldProps extends FieldProps {
   min?: string;
   max?: string;
   required?: boolean;
+  /** Values to choose from, and how often each was seen; others can be typed. */
+  suggestions?: readonly { value: string; times?: number }[];
 }
 
-export function TextField({ label, hint, error, onValue, type = "text", ...input }: TextFieldProps) {
+export function TextField({ label, hint, error, onValue, type = "text", suggestions, ...input }: TextFieldProps) {
+  const list = useId();
   return (
     <Field label={label} hint={hint} error={error}>
       {(control) => (
-        <input
-          {...input}
-          {...control}
-          type={type as "text"}
-          class="input"
-          onInput={(event) => onValue(event.currentTarget.value)}
-        />
+        <>
+          <input
+            {...input}
+            {...control}
+            {...(suggestions && { list })}
+            type={type as "text"}
+            class="input"
+            onInput={(event) => onValue(event.currentTarget.value)}
+          />
+          {suggestions && (
+            <datalist id={list}>
+              {suggestions.map(({ value, times }) => (
+                <option key={value} value={value} label={times === undefined ? value : `${value} (${times})`} />
+              ))}
+            </datalist>
+          )}
+        </>
       )}
     </Field>
   );

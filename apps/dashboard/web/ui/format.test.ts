@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { addDays } from "./day-range.js";
 import {
+  changeOf,
   dayOf,
   formatAgo,
   formatBytes,
@@ -10,6 +11,7 @@ import {
   formatDuration,
   formatMoment,
   formatMonth,
+  formatRevenue,
   formatShare,
   formatShortDay,
   formatThings,
@@ -51,6 +53,25 @@ describe("formatDuration", () => {
         expect(plain(formatDuration(ms))).not.toMatch(/\b60(\.0)? (s|min)|\b1000 ms|\b24 h/);
       }),
     );
+  });
+});
+
+describe("changeOf", () => {
+  it("is a share of what was, and none against nothing", () => {
+    expect(changeOf(3, 2)).toBe(0.5);
+    expect(changeOf(0, 2)).toBe(-1);
+    expect(changeOf(3, 0)).toBeUndefined();
+  });
+});
+
+describe("formatRevenue", () => {
+  it("keeps each digit of the sums", () => {
+    const sums = [
+      { currency: "EUR", amount: "1000000000000000000.299999" },
+      { currency: "JPY", amount: "-1234.5" },
+    ];
+    expect(plain(formatRevenue(sums))).toBe("1 000 000 000 000 000 000.299999 EUR, -1 234.5 JPY");
+    expect(formatRevenue([])).toBe("");
   });
 });
 

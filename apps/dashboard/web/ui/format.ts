@@ -4,10 +4,15 @@ const space = "\u00a0";
 const thinSpace = "\u202f";
 
 /** `1234567` as `1 234 567`, with thin spaces. */
-export function formatCount(count: number): string {
+export function formatCount(count: number | string): string {
   const [whole = "", fraction] = String(count).split(".");
   const grouped = whole.replace(/\B(?=(\d{3})+$)/g, thinSpace);
   return fraction === undefined ? grouped : `${grouped}.${fraction}`;
+}
+
+/** Sums in their currencies, exact: `1 234.5 EUR, 3 USD`. */
+export function formatRevenue(sums: readonly { currency: string; amount: string }[]): string {
+  return sums.map(({ currency, amount }) => `${formatCount(amount)}${space}${currency}`).join(", ");
 }
 
 /** A count with its noun: `1 trace`, `2 traces`. */
@@ -20,6 +25,11 @@ export function formatShare(share: number): string {
   const percent = share * 100;
   if (percent > 0 && percent < 1) return `<1${space}%`;
   return `${Math.round(percent)}${space}%`;
+}
+
+/** The change against another value: a share of 1; undefined when there is nothing to compare. */
+export function changeOf(value: number, before: number): number | undefined {
+  return before === 0 ? undefined : value / before - 1;
 }
 
 const byteUnits = ["B", "KB", "MB", "GB", "TB"];

@@ -21,6 +21,7 @@ const outlines = {
   close: "m4 4 8 8M12 4l-8 8",
   warning: "M8 2 14.5 13.5h-13L8 2ZM8 6.5v3M8 11.5v.01",
   down: "m4 6 4 4 4-4",
+  up: "m4 10 4-4 4 4",
   mail: "M1.75 3.5h12.5v9H1.75zM2 4l6 5 6-5",
   download: "M8 2.5v7.5M4.75 7 8 10.25 11.25 7M3 13.5h10",
   plus: "M8 3v10M3 8h10",

@@ -1,0 +1,115 @@
+import { useState } from "preact/hooks";
+import type { SiteFunnels } from "../../src/goals/goals.route.js";
+import { useQuery } from "../data/query.js";
+import { funnelsPath } from "../statistics/address.js";
+import { ValueBar } from "../statistics/value-bar.js";
+import { DialogButton } from "../ui/dialog.js";
+import { formatCount, formatShare } from "../ui/format.js";
+import { Loaded, Panel } from "../ui/page.js";
+import { type Column, TableRows } from "../ui/table.js";
+import { FunnelDialog } from "./funnel-dialog.js";
+import { filtersOf, hasFilters, toggleFilters } from "./goal-filters.js";
+import { ChangesMenu, type Funnel, type PartProps, polling } from "./parts.js";
+
+const shownFunnels = 6;
+
+export function Funnels(part: PartProps) {
+  const { siteId, address, goals } = part;
+  const funnels = useQuery<SiteFunnels>(funnelsPath(siteId, address), polling);
+  const [isWhole, setWhole] = useState(false);
+  const add = (close: () => void) => <FunnelDialog siteId={siteId} goals={goals} onClose={close} />;
+  return (
+    <Panel title="Funnels" isFlush actions={<DialogButton text="Add funnel" data-adds="funnel" dialog={add} />}>
+      <Loaded of={funnels} rows={3}>
+        {({ funnels: all }) => (
+          <>
+            <p class="note goals-note">
+              {all.length === 0
+                ? "A funnel is two to eight goals in order, and shows where visitors leave."
+                : "Visitors count for a step after all before it, in this order, on one UTC day."}
+            </p>
+            <div class="funnels">
+              {(isWhole ? all : all.slice(0, shownFunnels)).map((funnel) => (
+                <FunnelTable key={funnel.id} funnel={funnel} {...part} />
+              ))}
+            </div>
+            {all.length > shownFunnels && !isWhole && (
+              <footer class="card-foot">
+                <button type="button" class="text-button" onClick={() => setWhole(true)}>
+                  All {all.length} funnels
+                </button>
+              </footer>
+            )}
+          </>
+        )}
+      </Loaded>
+    </Panel>
+  );
+}
+
+function FunnelTable({ funnel, ...part }: PartProps & { funnel: Funnel }) {
+  const { siteId, goals, isOwner } = part;
+  const rows = funnel.steps.map((step, at) => ({ ...step, at, before: funnel.steps[at - 1] }));
+  return (
+    <section class="funnel">
+      <header class="row funnel-head">
+        <h3 title={funnel.name}>{funnel.name}</h3>
+        {isOwner && (
+          <ChangesMenu
+            siteId={siteId}
+            kind="funnel"
+            item={funnel}
+            dialog={(item, close) => <FunnelDialog siteId={siteId} goals={goals} funnel={item} onClose={close} />}
+          />
+        )}
+      </header>
+      <table class="stat-table" aria-label={funnel.name}>
+        <TableRows columns={columnsOf(part)} rows={rows} keyOf={({ at }) => String(at)} />
+      </table>
+    </section>
+  );
+}
+
+type Row = Funnel["steps"][number] & { at: number; before: Funnel["steps"][number] | undefined };
+
+function columnsOf({ goals, filters, onFilters }: PartProps): Column<Row>[] {
+  return [
+    {
+      text: "Step",
+      cell({ goalId, name, at, before, conversionRate }) {
+        const goal = goals.find(({ id }) => id === goalId);
+        const own = goal && filtersOf(goal);
+        return (
+          <div class="funnel-step">
+            <span class="bar funnel-lost" style={{ width: `${(before?.conversionRate ?? 0) * 100}%` }} />
+            <ValueBar
+              share={conversionRate}
+              label={`${at + 1}. ${name}`}
+              isFiltered={own !== undefined && hasFilters(filters, own)}
+              onPick={own && (() => onFilters(toggleFilters(filters, own)))}
+            />
+          </div>
+        );
+      },
+    },
+    {
+      text: "Lost",
+      isNumber: true,
+      class: "soft",
+      cell: ({ before, visitors, dropOff }) =>
+        before && (
+          <span title={`${formatCount(before.visitors - visitors)} visitors left before this step`}>
+            {formatShare(dropOff)}
+          </span>
+        ),
+    },
+    { text: "Visitors", isNumber: true, cell: ({ visitors }) => formatCount(visitors) },
+    {
+      text: "Share of the first step",
+      sign: "%",
+      isNumber: true,
+      class: "soft",
+      cell: ({ conversionRate }) => formatShare(conversionRate),
+    },
+  ];
+}
