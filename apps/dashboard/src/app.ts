@@ -18,6 +18,7 @@ import { keepRoutes } from "./billing/keep.route.js";
 import { stripeWebhookRoute } from "./billing/stripe-webhook.route.js";
 import { channelRoutes, ruleRoutes } from "./channels/channels.route.js";
 import { unsubscribeRoutes } from "./channels/unsubscribe.route.js";
+import { lastSuccessRoutes } from "./compare/last-success.route.js";
 import { sessionRoutes } from "./conversations/conversations.route.js";
 import { costRoutes } from "./costs/costs.route.js";
 import { failureRoutes } from "./failures/failures.route.js";
@@ -61,6 +62,7 @@ function routesOf(deps: AppDeps): Route[] {
     ...traceListRoutes(deps),
     ...oneTraceRoutes(deps),
     ...traceRoutes(deps),
+    ...lastSuccessRoutes(deps),
     ...alertRoutes(deps),
     ...sessionRoutes(deps),
     ...failureRoutes(deps),

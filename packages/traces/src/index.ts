@@ -13,6 +13,7 @@ export {
   type TimedBatching,
 } from "./batching.js";
 export { listAccountsToBlock, storeBlocks } from "./blocks/store-blocks.query.js";
+export { findLastSuccess } from "./debugging/last-success.js";
 export {
   listSteps,
   maxMetadataText,
@@ -69,6 +70,7 @@ export {
 } from "./labels/read-session.query.js";
 export { agentQuerySchema, agentSchema, agentsToList, listAgentNames, listAgents } from "./list-agents.query.js";
 export {
+  findTrace,
   type ListedTrace,
   listTraces,
   maxExamineMs,

@@ -71,6 +71,16 @@ export function presentListedTrace(row: ListedTrace): ListedTrace {
   return Object.fromEntries(listedMembers.map((name) => [name, row[name]])) as unknown as ListedTrace;
 }
 
+/** One probe of `trace_pkey`, whose account hides others' traces. */
+const findTraceSql = `SELECT ${listedColumns} FROM trace t WHERE t.account_id = $1 AND t.id = $2`;
+
+/** The row of a trace; undefined if the account has none of that id. */
+export async function findTrace(pool: pg.Pool, accountId: string, traceId: string): Promise<ListedTrace | undefined> {
+  const statement = { name: "find-trace", text: findTraceSql, values: [accountId, traceId] };
+  const [row] = (await pool.query<ListedTrace>(statement)).rows;
+  return row && presentListedTrace(row);
+}
+
 export interface TracePage {
   traces: ListedTrace[];
   next: TraceCursor | null;

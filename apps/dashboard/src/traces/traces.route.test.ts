@@ -205,3 +205,36 @@ describe("DELETE /traces/:trace_id", () => {
     expect((await member.get("/traces").expect(200)).body.traces).toHaveLength(1);
   });
 });
+
+describe("GET /traces/:id/last-success", () => {
+  const success = async (person: SignedIn, id: string | undefined) =>
+    (await person.get(`/traces/${id}/last-success`).expect(200)).body.trace?.id;
+
+  it("answers the newest success of the agent before the trace, rather of its name, else one after it", async () => {
+    const viewer = await dashboard.signIn(await dashboard.makeAccount());
+    const [failed, older, named, , , , later] = await insert(viewer.accountId, [
+      { status: "error", name: "refund", seconds: 10 },
+      { name: "refund", seconds: 1 },
+      { name: "refund", seconds: 5 },
+      { name: "ship", seconds: 8 },
+      { name: "refund", seconds: 9, agent: "reader" },
+      { name: "refund", seconds: 9, status: "timeout" },
+      { name: "refund", seconds: 12 },
+      { name: "ship", seconds: 13 },
+    ]);
+    expect(await success(viewer, failed)).toBe(named);
+    expect(await success(viewer, named)).toBe(older);
+    expect(await success(viewer, older)).toBe(later);
+  });
+
+  it("answers null without any, and 404 for another account's trace", async () => {
+    const viewer = await dashboard.signIn(await dashboard.makeAccount());
+    const [failed] = await insert(viewer.accountId, [{ status: "error" }, { agent: "reader" }]);
+    expect(await success(viewer, failed)).toBe(undefined);
+    const other = await dashboard.signIn(await dashboard.makeAccount());
+    for (const id of [failed, "none"]) {
+      const { body } = await other.get(`/traces/${id}/last-success`).expect(404);
+      expect(body).toEqual({ error: "Trace not found" });
+    }
+  });
+});

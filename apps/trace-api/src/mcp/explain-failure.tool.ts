@@ -5,7 +5,8 @@ import { maxCharsParameter, type ToolRead, toolRead } from "@waymark/service/mcp
 import {
   type Batching,
   fewWaiting,
-  newestCursor,
+  findLastSuccess,
+  type ListedTrace,
   oneByOne,
   readFailingPath,
   readSteps,
@@ -13,7 +14,6 @@ import {
   summarizeTrace,
   type TracePageReader,
   type TraceSummary,
-  type TracesToFind,
   textLabels,
 } from "@waymark/traces";
 import type pg from "pg";
@@ -46,27 +46,12 @@ interface Reading {
   accountId: string;
   traceId: string;
   maxChars: number;
-  findSuccess(failed: TraceSummary["trace"]): Promise<string | undefined>;
+  findSuccess(failed: ListedTrace): Promise<ListedTrace | undefined>;
 }
 
 /** Why a trace failed, beside the agent's last success. */
 export function explainFailureRead(deps: Batching & { readTracePage: TracePageReader }): ToolRead {
   const explain = oneByOne(deps, "tool-explain-failure", explainFailure, fewWaiting);
-
-  async function findSuccess(accountId: string, failed: TraceSummary["trace"]): Promise<string | undefined> {
-    const asked: Omit<TracesToFind, "after"> = {
-      accountId,
-      agentId: failed.agent_id,
-      statuses: ["success"],
-      limit: 20,
-    };
-    for (const after of [{ startedAt: failed.started_at, id: failed.id }, newestCursor]) {
-      const { traces } = await deps.readTracePage({ ...asked, after });
-      const found = traces.find(({ name }) => name === failed.name) ?? traces[0];
-      if (found) return found.id;
-    }
-    return undefined;
-  }
 
   return toolRead({
     params: eitherIdParameter,
@@ -79,7 +64,7 @@ export function explainFailureRead(deps: Batching & { readTracePage: TracePageRe
         accountId,
         traceId,
         maxChars: max_chars,
-        findSuccess: (failed) => findSuccess(accountId, failed),
+        findSuccess: (failed) => findLastSuccess(deps.readTracePage, accountId, failed),
       });
     },
   });
@@ -94,8 +79,8 @@ async function explainFailure(pool: pg.Pool, { accountId, traceId, maxChars, fin
   const failed = await summarizeTrace(pool, { accountId, traceId });
   if (!failed) throw new AppError("trace_not_found");
   const path = pathWithin(await readFailingPath(pool, { accountId, traceId, characters }), maxChars * 2);
-  const successId = await findSuccess(failed.trace);
-  const success = successId === undefined ? undefined : await summarizeTrace(pool, { accountId, traceId: successId });
+  const found = await findSuccess(failed.trace);
+  const success = found && (await summarizeTrace(pool, { accountId, traceId: found.id }));
   const named = success ? await readCounterparts(pool, { accountId, path, success, characters }) : [];
   const slots: Slot[] = [];
   const tell = (steps: readonly StepTexts[]) =>
