@@ -2,6 +2,7 @@ import { smallestUuid } from "@waymark/database";
 import type pg from "pg";
 import { failingSpanSql } from "./failing-span.js";
 import { isoText } from "./field-table.js";
+import { weightSql } from "./get-trace.query.js";
 import type { ListedTrace } from "./list-traces.query.js";
 import { kindOfJson } from "./otlp/kind.js";
 import { type ContentName, contentNames } from "./span-fields.js";
@@ -37,6 +38,11 @@ export interface OutlinePage {
   flags: number[];
   errors: Record<number, string>;
   next: string | null;
+  /** With digests: equal numbers mean equal texts; null without a text, or without room for its number. */
+  input?: (number | null)[];
+  output?: (number | null)[];
+  models?: string[];
+  model?: number[];
 }
 
 /** Those of spans stored without a kind, by releases before it. */
@@ -51,26 +57,52 @@ function flagSql(name: ContentName, n: number): string {
   return `CASE WHEN ${isAbsent} THEN 0 ELSE ${2 << n} END`;
 }
 
-const spanSql = `SELECT s.id, s.parent_span_id AS parent, s.name, ${kindSql} AS kind,
+const spanSql = (hasDigests: boolean) => `SELECT s.id, s.parent_span_id AS parent, s.name, ${kindSql} AS kind,
   (date_part('epoch', s.started_at - t.started_at) * 1e6)::int8 AS start,
   (date_part('epoch', s.ended_at - s.started_at) * 1e6)::int8 AS duration,
   (s.status = 'error')::int + ${contentNames.map(flagSql).join(" + ")} AS flags,
-  left(s.error, ${maxErrorText}) AS error
+  left(s.error, ${maxErrorText}) AS error${hasDigests ? digestedSql : ""}
   FROM span s WHERE s.account_id = $1 AND s.trace_id = $2`;
 
 const columnNames = ["id", "parent", "name", "kind", "start", "duration", "flags", "error"] as const;
+
+const digestedNames = ["input", "output"] as const;
+/** Bytes of a page to read for digests, compressed ones eightfold: they take some 60 ms. */
+const maxDigestedWeight = 16_777_216;
+const maxModelText = 200;
+
+/** Columns of a span that {@link digestColumns} reads. Its contents are weighed in the order of ids before any is uncompressed. */
+const digestedSql = `, ${digestedNames.map((name) => `s.${name} AS sent_${name}`).join(", ")},
+  sum(${digestedNames.map((name) => weightSql(`s.${name}`)).join(" + ")}) OVER (ORDER BY s.id) AS weight,
+  (SELECT left(m.model, ${maxModelText}) FROM model_call m WHERE m.account_id = $1 AND m.trace_id = $2 AND m.span_id = s.id) AS model`;
+
+/** 53 bits of a hash, as JSON's numbers have. */
+const digestColumns = [
+  ...digestedNames.map((name) => {
+    const digest = `hashtextextended(sent_${name}::text, 0) & ${Number.MAX_SAFE_INTEGER}`;
+    return [name, `CASE WHEN weight <= ${maxDigestedWeight} THEN ${digest} END`] as const;
+  }),
+  ["model", "model"],
+] as const;
 
 /**
  * A JSON list for each column: a row for each span would leave Node 80,000 values to collect. First the spans of `$4`, to be
  * read again, then those after `$3`: probes and one range of `span_pkey`.
  */
-const pageSql = `
-  SELECT ${columnNames.map((name) => `COALESCE(json_agg(${name}), '[]') AS ${name}`).join(", ")},
+const pageSql = (hasDigests: boolean) => `
+  SELECT ${columnsOf(hasDigests)
+    .map(([name, sql]) => `COALESCE(json_agg(${sql}), '[]') AS ${name}`)
+    .join(", ")},
     (array_agg(id) FILTER (WHERE id > $3))[${outlinePageSpans}] AS last
   FROM (
-    ${spanSql} AND s.id = ANY ($4::uuid[]) AND s.id <= $3
-    UNION ALL (${spanSql} AND s.id > $3 ORDER BY s.id LIMIT ${outlinePageSpans})
+    ${spanSql(hasDigests)} AND s.id = ANY ($4::uuid[]) AND s.id <= $3
+    UNION ALL (${spanSql(hasDigests)} AND s.id > $3 ORDER BY s.id LIMIT ${outlinePageSpans})
   ) spans`;
+
+const columnsOf = (hasDigests: boolean) => [
+  ...columnNames.map((name) => [name, name] as const),
+  ...(hasDigests ? digestColumns : []),
+];
 
 const nextSql = `CASE WHEN (
   SELECT id FROM span WHERE account_id = $1 AND trace_id = $2 AND id > page.last ORDER BY id LIMIT 1
@@ -79,23 +111,36 @@ const nextSql = `CASE WHEN (
 const traceMembers = `'id', t.id, ${labelNames.map((name) => `'${name}', t.${name}`).join(", ")}, ${listedNames.map((name) => `'${name}', ${listedSql(name)}`).join(", ")}`;
 
 /** A row for each member of the answer: the driver copies a large row several times while it arrives. */
-const membersSql = (trace: string) => `(VALUES
+const membersSql = (trace: string, hasDigests: boolean) => `(VALUES
   ('trace', ${trace}), ('at', to_json(${isoText("now()")})), ('next', COALESCE(to_json(${nextSql}), 'null')),
-  ${columnNames.map((name) => `('${name}', page.${name})`).join(", ")}) member (name, json)`;
+  ${columnsOf(hasDigests)
+    .map(([name]) => `('${name}', page.${name})`)
+    .join(", ")}) member (name, json)`;
 
 /** The trace and a page: one probe of `trace_pkey`, whose account makes another's trace not found. Sessions run in UTC. */
-const readPageSql = `SELECT member.* FROM trace t, LATERAL (${pageSql}) page,
-  LATERAL ${membersSql(`json_build_object(${traceMembers})`)} WHERE t.account_id = $1 AND t.id = $2`;
+const readPageSql = (hasDigests: boolean) => `SELECT member.* FROM trace t, LATERAL (${pageSql(hasDigests)}) page,
+  LATERAL ${membersSql(`json_build_object(${traceMembers})`, hasDigests)} WHERE t.account_id = $1 AND t.id = $2`;
 
 /** The same with counts and the first failing span: three reads of one range of `span_pkey`. */
-const readFirstSql = `
+const readFirstSql = (hasDigests: boolean) => `
   WITH wanted AS (SELECT $1::uuid AS account_id, $2::uuid AS trace_id), ${failingSpanSql("wanted")}
   SELECT member.* FROM trace t, LATERAL (
     SELECT count(*) AS spans, count(*) FILTER (WHERE status = 'error') AS errors
     FROM span WHERE account_id = $1 AND trace_id = $2
-  ) counted, LATERAL (${pageSql}) page, LATERAL ${membersSql(`json_build_object(${traceMembers},
-    'spans', counted.spans, 'errors', counted.errors, 'first_failed', (SELECT id FROM innermost))`)}
+  ) counted, LATERAL (${pageSql(hasDigests)}) page, LATERAL ${membersSql(
+    `json_build_object(${traceMembers},
+    'spans', counted.spans, 'errors', counted.errors, 'first_failed', (SELECT id FROM innermost))`,
+    hasDigests,
+  )}
   WHERE t.account_id = $1 AND t.id = $2`;
+
+const statementsOf = (name: string, sqlOf: (hasDigests: boolean) => string) =>
+  [
+    { name, text: sqlOf(false) },
+    { name: `${name}-digests`, text: sqlOf(true) },
+  ] as const;
+const firstStatements = statementsOf("outline-first", readFirstSql);
+const pageStatements = statementsOf("outline-page", readPageSql);
 
 interface OutlineToRead {
   accountId: string;
@@ -103,15 +148,15 @@ interface OutlineToRead {
   /** Spans after this id; from the first, with counts, if omitted. */
   after?: string | undefined;
   ids?: readonly string[] | undefined;
+  hasDigests?: boolean;
 }
 
 /** The JSON text of an {@link OutlinePage}; undefined if the account has no such trace. */
 export async function readOutline(
   pool: pg.Pool,
-  { accountId, traceId, after, ids = [] }: OutlineToRead,
+  { accountId, traceId, after, ids = [], hasDigests = false }: OutlineToRead,
 ): Promise<string | undefined> {
-  const statement =
-    after === undefined ? { name: "outline-first", text: readFirstSql } : { name: "outline-page", text: readPageSql };
+  const statement = (after === undefined ? firstStatements : pageStatements)[hasDigests ? 1 : 0];
   const values = [accountId, traceId, after ?? smallestUuid, ids];
   const { rows } = await pool.query<[name: string, json: string]>({ ...statement, rowMode: "array", values });
   return rows.length === 0 ? undefined : `{${rows.map(([name, json]) => membersOf(name, json)).join(",")}}`;
@@ -119,7 +164,7 @@ export async function readOutline(
 
 /** Most lists pass through as Postgres writes them: parsing them would take longer than all the rest. */
 function membersOf(name: string, json: string): string {
-  if (name === "name" || name === "kind") {
+  if (name === "name" || name === "kind" || name === "model") {
     const given: (string | null)[] = JSON.parse(json);
     const [texts, numbers] = numbered(name === "kind" ? given.map(kindOfStored) : given);
     return `"${name}s":${JSON.stringify(texts)},"${name}":${JSON.stringify(numbers)}`;

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { createUuidV7 } from "@waymark/database";
 import type { OutlinePage, SpanContents } from "@waymark/traces";
@@ -111,6 +112,39 @@ describe("GET /traces/:id/outline", () => {
     expect((body as OutlinePage).id).toEqual([first, third]);
     expect((body as OutlinePage).start).toHaveLength(2);
     expect((body as OutlinePage).trace).not.toHaveProperty("spans");
+  });
+
+  it("answers models and equal numbers for equal contents with include=digests", async () => {
+    const { accountId, viewer } = await setUp();
+    const traceId = await addTrace(accountId);
+    const ids: string[] = [];
+    for (const input of ['{"a": 1}', '{"a": 1}', '{"a":1}', null])
+      ids.push(await addSpan(accountId, traceId, { input }));
+    await dashboard.pool.query(
+      "INSERT INTO model_call (account_id, trace_id, span_id, started_at, model) VALUES ($1, $2, $3, now(), 'gpt-4o')",
+      [accountId, traceId, ids[1]],
+    );
+    const path = `/traces/${traceId}/outline?include=digests`;
+    const { body } = await viewer.get(path).expect(200);
+    const [first, same, other, none] = body.input;
+    expect([Number.isSafeInteger(first), same === first, other === first, none]).toEqual([true, true, false, null]);
+    expect(body.output).toEqual([null, null, null, null]);
+    expect(body.model.map((number: number) => body.models[number])).toEqual(["", "gpt-4o", "", ""]);
+    const { body: later } = await viewer.get(`${path}&after=${ids[1]}&ids=${ids[0]}`).expect(200);
+    expect([later.id, later.input]).toEqual([
+      [ids[0], ids[2], ids[3]],
+      [first, other, null],
+    ]);
+    await viewer.get(`/traces/${traceId}/outline?include=all`).expect(400);
+  });
+
+  it("numbers contents of 16 MB of a page, and leaves the others unread", async () => {
+    const { accountId, viewer } = await setUp();
+    const traceId = await addTrace(accountId);
+    const input = JSON.stringify(randomBytes(3_000_000).toString("base64"));
+    for (let n = 0; n < 5; n++) await addSpan(accountId, traceId, { input });
+    const { body } = await viewer.get(`/traces/${traceId}/outline?include=digests`).expect(200);
+    expect(body.input).toEqual([...Array(4).fill(body.input[0]), null]);
   });
 
   it("answers pages of 5,000, compressed", async () => {

@@ -57,18 +57,21 @@ const outlineLimits = {
   maxWaitMs: 10_000,
 };
 
-/** `GET /traces/:id/outline`: the trace and a page of its spans without contents, or what changed of them. */
+/**
+ * `GET /traces/:id/outline`: the trace and a page of its spans without contents, or what changed of them; with `include=digests`
+ * also the spans' models and numbers of their inputs and outputs, to compare two traces.
+ */
 function getOutlineRoute({ pool, registry }: AppDeps) {
   const shares = createWorkShares(outlineLimits, createRefusals(registry));
   return pageRoute({
     method: "get",
     path: "/traces/:id/outline",
-    query: z.object({ after: uuid.optional(), ids: uuids.optional() }),
-    async handle({ params, query: { after, ids }, request, response }) {
+    query: z.object({ after: uuid.optional(), ids: uuids.optional(), include: z.enum(["digests"]).optional() }),
+    async handle({ params, query: { after, ids, include }, request, response }) {
       const { accountId } = viewerOf(response);
       const traceId = idOf(params["id"], "trace_not_found");
       const read = async () => {
-        const outline = await readOutline(pool, { accountId, traceId, after, ids });
+        const outline = await readOutline(pool, { accountId, traceId, after, ids, hasDigests: include !== undefined });
         if (!outline) throw new AppError("trace_not_found");
         return compressedJson(request, outline);
       };
