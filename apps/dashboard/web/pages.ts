@@ -13,6 +13,7 @@ export const pages: Readonly<Record<string, Part>> = {
   "/sites/:id/settings": part(() => import("./sites/site-settings-page.js").then((m) => m.SiteSettingsPage)),
   "/keys": part(() => import("./keys/keys-page.js").then((m) => m.KeysPage)),
   "/traces/:id": part(() => import("./trace/trace-page.js").then((m) => m.TracePage)),
+  "/traces/:id/compare/:other": part(() => import("./trace/trace-page.js").then((m) => m.loadComparePage())),
   "/agents": part(() => import("./agents/agents-page.js").then((m) => m.AgentsPage)),
   "/agents/:id": part(() => import("./agents/agent-page.js").then((m) => m.AgentPage)),
   "/conversations": part(() => import("./conversations/conversations-page.js").then((m) => m.ConversationsPage)),

@@ -20,6 +20,11 @@ export const pageParts: readonly PagePart[] = [
   { path: "/sites/:id/settings", source: "sites/site-settings-page.tsx", data: ["/sites", "/me"] },
   { path: "/keys", source: "keys/keys-page.tsx", data: ["/keys", "/me"] },
   { path: "/traces/:id", source: "trace/trace-page.tsx", data: ["/traces/:id/outline"] },
+  {
+    path: "/traces/:id/compare/:other",
+    source: "trace/trace-page.tsx",
+    data: ["/traces/:id/outline?include=digests", "/traces/:other/outline?include=digests"],
+  },
   { path: "/agents", source: "agents/agents-page.tsx", data: ["/agents"] },
   { path: "/agents/:id", source: "agents/agent-page.tsx", data: ["/agents/:id"] },
   { path: "/conversations", source: "conversations/conversations-page.tsx", data: ["/sessions"] },

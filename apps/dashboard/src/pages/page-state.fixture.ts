@@ -16,6 +16,8 @@ export interface Viewers {
 export interface Ids {
   trace: string;
   running: string;
+  /** Succeeded. */
+  other: string;
   site: string;
   unseenSite: string;
   unprovenSite: string;

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import type { Page } from "playwright-core";
 import { insertModelDay } from "../costs/model-days.fixture.js";
 import type { SignedIn, TestDashboard } from "../dashboard.fixture.js";
 import { insertCosts, insertMachines, makeSite } from "../statistics/statistics.fixture.js";
@@ -7,10 +6,19 @@ import { addTrace, type NewSpan } from "../trace/trace.fixture.js";
 import { insertTrace } from "../traces/traces.fixture.js";
 import { conversationPages, insertLabelled } from "./conversation-states.fixture.js";
 import { button, click, dialog, heading, type Ids, type PageState, table, type Viewers } from "./page-state.fixture.js";
+import { comparePages, tracePages } from "./trace-states.fixture.js";
 
 const spans: readonly NewSpan[] = [
   { name: "model call: gpt-4o", from: 0, to: 2_000, output: '[{"role":"assistant","content":"I will book."}]' },
-  { name: "tool: book_reservation", parent: 0, status: "error", from: 900, to: 943, error: "amount does not add up" },
+  {
+    name: "tool: book_reservation",
+    parent: 0,
+    status: "error",
+    from: 900,
+    to: 943,
+    error: "amount does not add up",
+    input: '{"amount": 120}',
+  },
   { name: "a step", from: 3_000, to: 9_000, input: '{"n": 12345678901234567890, "list": [1, 2, {"a": null}]}' },
   { name: "model call: gpt-4o", from: 60_000, to: 62_000 },
 ];
@@ -47,6 +55,10 @@ async function fillAccount(dashboard: TestDashboard, owner: SignedIn): Promise<I
   await insertLabelled(pool, accountId);
   const running = await insertTrace(pool, accountId, { name: "Still at work", status: "running", ago: 60 });
   const { id: trace } = await addTrace(pool, accountId, { spans });
+  const succeeded = spans
+    .slice(0, 2)
+    .map((span) => ({ ...span, status: "ok" as const, error: null, input: '{"amount": 75}' }));
+  const { id: compared } = await addTrace(pool, accountId, { spans: succeeded, status: "success" });
   for (const [names, values] of [
     ["failed_at, last_error, attempts", "now(), 'The address does not exist', 20"],
     ["held_until", "now() + interval '1 hour'"],
@@ -80,6 +92,7 @@ async function fillAccount(dashboard: TestDashboard, owner: SignedIn): Promise<I
   return {
     trace,
     running,
+    other: compared,
     site,
     unseenSite: unseen.id,
     unprovenSite: unproven.id,
@@ -104,54 +117,6 @@ export async function makeViewers(dashboard: TestDashboard, operatorEmail: strin
   const ids = await fillAccount(dashboard, owner);
   return { viewers: { owner, member, newcomer, limited, operator } satisfies Viewers, ids };
 }
-
-async function openDelete(page: Page) {
-  await page.getByRole("main").getByRole("button", { name: "More" }).click();
-  await page.getByRole("menuitem", { name: "Delete" }).click();
-}
-
-const tracePages = ({ trace, running }: Ids): Record<string, PageState[]> => ({
-  "/traces": [
-    { as: "owner", shows: (page) => page.getByText("A trace with a long name") },
-    { state: "empty", as: "newcomer", shows: button("Fill in a new key") },
-    { state: "at the limit", as: "limited", shows: (page) => page.getByText("New traces are refused") },
-    { state: "filtered", as: "member", path: "/traces?status=failed&agent=writer", shows: table("Traces") },
-    { state: "labels", as: "owner", path: "/traces?session=chat-7&user=u-42", shows: table("Traces") },
-    { state: "without a match", as: "owner", path: "/traces?q=none", shows: (page) => page.getByText("excludes most") },
-    {
-      state: "account menu",
-      as: "owner",
-      act: click("Account menu"),
-      isPlaced: true,
-      shows: (page) => page.getByRole("menu"),
-    },
-  ],
-  "/traces/:id": [
-    { as: "owner", path: `/traces/${trace}`, shows: (page) => page.getByText("amount does not add up").first() },
-    {
-      state: "JSON",
-      as: "owner",
-      path: `/traces/${trace}`,
-      act: async (page) => {
-        await page.getByRole("treeitem", { name: "a step" }).click();
-        await page.getByRole("tab", { name: "Input" }).click();
-      },
-      shows: (page) => page.getByText("12345678901234567890"),
-    },
-    { state: "running", as: "member", path: `/traces/${running}`, shows: heading("Still at work") },
-    { state: "delete", as: "owner", path: `/traces/${trace}`, act: openDelete, shows: dialog },
-    {
-      state: "keys",
-      as: "owner",
-      path: `/traces/${trace}`,
-      act: async (page) => {
-        await page.getByRole("treeitem").first().waitFor();
-        await page.keyboard.press("?");
-      },
-      shows: dialog,
-    },
-  ],
-});
 
 const agentPages = ({ agent }: Ids): Record<string, PageState[]> => ({
   "/agents": [
@@ -384,6 +349,7 @@ export function pageStates(ids: Ids): Readonly<Record<string, readonly PageState
   return {
     ...openPages(ids),
     ...tracePages(ids),
+    ...comparePages(ids),
     ...agentPages(ids),
     ...insightPages,
     ...conversationPages,

@@ -1,13 +1,21 @@
 import { stretchOf } from "./timeline.js";
 import { rowOf } from "./tree.js";
+import type { RowsView } from "./use-rows.js";
 import type { View } from "./use-view.js";
 
 /** `openDetails` moves the focus to the span's details, `hideDetails` from there back to the tree. */
-type Command = "focusFind" | "openNext" | "openPrevious" | "openHelp" | "openDetails" | "hideDetails";
+type Command =
+  | "focusFind"
+  | "openNext"
+  | "openPrevious"
+  | "openComparison"
+  | "openHelp"
+  | "openDetails"
+  | "hideDetails";
 
 const page = 15;
 
-export function moveByKey(key: string, view: View): boolean {
+export function moveByKey(key: string, view: RowsView): boolean {
   const { rows, selected, closed, select, setOpen } = view;
   if (!selected) return false;
   const at = rowOf(rows, selected);
@@ -41,11 +49,12 @@ function zoomToSpan({ selected, extent, isZoomed, lanes, setZoom }: View): void 
 export function takeKey(
   { key, target }: KeyboardEvent,
   view: View,
-  commands: Readonly<Record<Command, () => void>>,
+  commands: Readonly<Record<Command, () => unknown>>,
 ): boolean {
-  const own: Readonly<Record<string, () => void>> = {
+  const own: Readonly<Record<string, () => unknown>> = {
     e: view.nextError,
     f: () => zoomToSpan(view),
+    c: commands.openComparison,
     "/": commands.focusFind,
     "[": commands.openPrevious,
     "]": commands.openNext,
@@ -53,12 +62,19 @@ export function takeKey(
     Escape: commands.hideDetails,
     ...(isAtTree(target) && { Enter: commands.openDetails }),
   };
-  const letter = letters[key];
-  if (letter) moveByKey(letter, view);
-  else if (own[key]) own[key]?.();
-  else return target === document.body && moveByKey(key, view);
+  if (!own[key]) return moveOnPage(key, target, view);
+  own[key]?.();
   return true;
 }
 
-const isAtTree = (target: EventTarget | null) =>
-  target === document.body || (target instanceof Element && target.role === "tree");
+/** Letters move from anywhere, arrows where nothing else takes them. */
+export function moveOnPage(key: string, target: EventTarget | null, view: RowsView): boolean {
+  const letter = letters[key];
+  return letter ? moveByKey(letter, view) || true : isFree(target) && moveByKey(key, view);
+}
+
+/** The page itself, or its heading, which has the focus after a navigation. */
+const isFree = (target: EventTarget | null) => target === document.body || target instanceof HTMLHeadingElement;
+
+export const isAtTree = (target: EventTarget | null) =>
+  isFree(target) || (target instanceof Element && target.role === "tree");

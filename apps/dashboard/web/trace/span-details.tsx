@@ -1,6 +1,6 @@
 import type { ContentName, SpanContents } from "@waymark/traces";
 import type { Ref } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { useQuery } from "../data/query.js";
 import { Button } from "../ui/button.js";
 import { formatDuration } from "../ui/format.js";
@@ -14,9 +14,7 @@ import "./span-details.css";
 import { contentNames } from "./spans.js";
 import type { Stretch } from "./timeline.js";
 import type { Node } from "./tree.js";
-
-/** Keys held down pass spans by without asking for each. */
-const settleMs = 90;
+import { useSettled } from "./use-settled.js";
 
 const others = contentNames.filter((name) => name !== "error");
 const labelOf = (name: ContentName) => name.charAt(0).toUpperCase() + name.slice(1);
@@ -32,11 +30,7 @@ interface DetailsProps {
 
 export function SpanDetails({ traceId, node, extent, isRunning, section, onClose }: DetailsProps) {
   const { span } = node;
-  const [asked, setAsked] = useState(span.id);
-  useEffect(() => {
-    const timer = setTimeout(() => setAsked(span.id), settleMs);
-    return () => clearTimeout(timer);
-  }, [span.id]);
+  const asked = useSettled(span.id);
   const hasError = span.isFailed || span.has.error;
   const tabs = (hasError ? (["error", ...others] as const) : others).map((id) => ({ id, label: labelOf(id) }));
   const [chosen, setChosen] = useState<{ span: string; tab: ContentName }>();

@@ -1,20 +1,17 @@
 import type { RefObject } from "preact";
-import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { Button } from "../ui/button.js";
 import { classNames } from "../ui/class-names.js";
 import { formatCount, formatDuration } from "../ui/format.js";
 import { Icon } from "../ui/icon.js";
 import { useMeasure } from "../ui/use-size.js";
-import { moveByKey } from "./keys.js";
 import { colorOf } from "./kinds.js";
 import { memo } from "./memo.js";
 import { type Scale, stretchOf, ticksOf } from "./timeline.js";
-import { type Node, rowOf, rowsInSight, type Tree } from "./tree.js";
+import type { Node } from "./tree.js";
+import { TreeRow, type TreeRowProps, TreeRows } from "./tree-rows.js";
 import type { View } from "./use-view.js";
 import "./waterfall.css";
-import { KindIcon } from "./icons.js";
-
-const rowHeight = 28;
 
 interface TreeProps {
   view: View;
@@ -125,92 +122,27 @@ const Axis = memo(({ lanes, onLanePixels }: Pick<TreeProps, "onLanePixels"> & { 
 });
 
 function Rows({ view }: { view: View }) {
-  const { rows, selected, found, closed, lanes, extent } = view;
-  const { tree, from, to, onScroll } = useRowsInSight(view);
-  const at = selected ? rowOf(rows, selected) : -1;
-  const isInSight = rows[at] === selected && at >= from && at < to;
+  const { selected, found, closed, lanes, extent } = view;
   const marked = useMemo(() => new Set(found), [found]);
-  return (
-    <div
-      ref={tree}
-      class="tree-rows inset"
-      role="tree"
-      aria-label="Spans"
-      tabIndex={0}
-      aria-activedescendant={isInSight ? `span-${selected?.span.id}` : undefined}
-      onScroll={onScroll}
-      onKeyDown={(event) => {
-        if (event.ctrlKey || event.metaKey || event.altKey || !moveByKey(event.key, view)) return;
-        event.preventDefault();
-      }}
-    >
-      <div class="tree-length" role="presentation" style={{ height: `${rows.length * rowHeight}px` }}>
-        <LaneGround lanes={lanes} />
-        {rows.slice(from, to).map((node, n) => (
-          <SpanRow
-            key={node.span.id}
-            node={node}
-            top={(from + n) * rowHeight}
-            lanes={lanes}
-            traceEnd={extent.to}
-            isSelected={node === selected}
-            isFound={marked.has(node)}
-            isClosed={closed.has(node.span.id)}
-            onSelect={view.select}
-            onToggle={view.setOpen}
-          />
-        ))}
-      </div>
-    </div>
+  const rowOf = (node: Node, top: number) => (
+    <SpanRow
+      key={node.span.id}
+      node={node}
+      top={top}
+      lanes={lanes}
+      traceEnd={extent.to}
+      isSelected={node === selected}
+      isFound={marked.has(node)}
+      isClosed={closed.has(node.span.id)}
+      onSelect={view.select}
+      onToggle={view.setOpen}
+    />
   );
-}
-
-/** The rows to render. The selected one is scrolled into sight, and stays there while pages insert rows above it. */
-function useRowsInSight({ tree: spans, rows, selected }: View) {
-  const tree = useRef<HTMLDivElement>(null);
-  // Kept from events: to ask the element after a change would lay out the page once more.
-  const place = useRef({ top: 0, height: 600 });
-  const [sight, setSight] = useState({ from: 0, to: 0 });
-  const seen = useRef<{ spans?: Tree; id?: string | undefined }>({});
-  /** Until the person scrolls or folds. */
-  const follows = useRef(true);
-  const look = () => {
-    const next = rowsInSight(place.current.top, place.current.height, rowHeight, rows.length);
-    setSight((last) => (last.from === next.from && last.to === next.to ? last : next));
-  };
-  const onScroll = () => {
-    const top = tree.current?.scrollTop ?? 0;
-    // A place that was not set here is the person's, by whatever means.
-    if (Math.abs(top - place.current.top) > 1) follows.current = false;
-    place.current.top = top;
-    look();
-  };
-  const latest = useRef(look);
-  latest.current = look;
-  useMeasure(tree, ({ scrollTop, clientHeight }) => {
-    place.current = { top: scrollTop, height: clientHeight };
-    latest.current();
-  });
-  useLayoutEffect(() => {
-    const isPage = seen.current.spans !== spans;
-    if (!isPage) follows.current = seen.current.id !== selected?.span.id;
-    seen.current = { spans, id: selected?.span.id };
-    if (tree.current && selected && follows.current) {
-      const top = topToReveal(rowOf(rows, selected), rows.length, place.current);
-      if (top !== place.current.top) tree.current.scrollTop = place.current.top = top;
-    }
-    look();
-  }, [rows, selected]);
-  return { tree, from: Math.min(sight.from, rows.length), to: Math.min(sight.to, rows.length), onScroll };
-}
-
-/** Where to scroll for a row: by a little where it is near, else to the middle. */
-function topToReveal(row: number, rows: number, { top, height }: { top: number; height: number }): number {
-  const [start, end] = [row * rowHeight, (row + 1) * rowHeight];
-  if (start >= top && end <= top + height) return top;
-  const isNear = start > top - 3 * rowHeight && end < top + height + 3 * rowHeight;
-  if (isNear) return start < top ? start : end - height;
-  return Math.max(0, Math.min(Math.round(start - height / 2), rows * rowHeight - height));
+  return (
+    <TreeRows view={view} label="Spans" rowOf={rowOf}>
+      <LaneGround lanes={lanes} />
+    </TreeRows>
+  );
 }
 
 const LaneGround = memo(({ lanes }: { lanes: Scale }) => {
@@ -234,73 +166,28 @@ const LaneGround = memo(({ lanes }: { lanes: Scale }) => {
   );
 });
 
-const maxIndent = 14;
-const indentPixels = 14;
-
-interface RowProps {
-  node: Node;
-  top: number;
+interface RowProps extends TreeRowProps {
   lanes: Scale;
   traceEnd: number;
-  isSelected: boolean;
   isFound: boolean;
-  isClosed: boolean;
-  onSelect(node: Node): void;
-  onToggle(node: Node, isOpen: boolean): void;
 }
 
-const SpanRow = memo((props: RowProps) => {
-  const { node, top, lanes, traceEnd, isSelected, isFound, isClosed, onSelect, onToggle } = props;
-  const { span, children, depth, mark } = node;
+const SpanRow = memo(({ lanes, traceEnd, isFound, ...row }: RowProps) => {
+  const { span, mark } = row.node;
   const duration = span.end === undefined ? "no end" : formatDuration(span.end - span.start);
-  const classes = ["span-row", isSelected && "is-selected", span.isFailed && "is-failed", isFound && "is-found"];
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the tree has the focus and the keys
-    // biome-ignore lint/a11y/useFocusableInteractive: the tree points to it with aria-activedescendant
-    <div
-      id={`span-${span.id}`}
-      class={`tree-columns ${classes.filter(Boolean).join(" ")}`}
-      role="treeitem"
-      aria-label={span.name || "(no name)"}
-      aria-description={[span.isFailed && "failed", duration, mark].filter(Boolean).join(", ")}
-      aria-level={depth + 1}
-      aria-setsize={node.siblings}
-      aria-posinset={node.position}
-      aria-selected={isSelected}
-      {...(children.length > 0 ? { "aria-expanded": !isClosed } : {})}
-      style={{ top: `${top}px` }}
-      onClick={() => onSelect(node)}
+    <TreeRow
+      {...row}
+      class={classNames("tree-columns", span.isFailed && "is-failed", isFound && "is-found")}
+      description={[span.isFailed && "failed", duration, mark]}
     >
-      <span class="span-name" style={{ paddingInlineStart: `${Math.min(depth, maxIndent) * indentPixels}px` }}>
-        {/* biome-ignore lint/a11y/useKeyWithClickEvents: the arrow keys do the same */}
-        {/* biome-ignore lint/a11y/noStaticElementInteractions: the arrow keys do the same */}
-        <span
-          class={children.length > 0 ? "span-arrow arrow" : "span-arrow"}
-          onClick={(event) => {
-            if (children.length === 0) return;
-            event.stopPropagation();
-            onToggle(node, isClosed);
-          }}
-        />
-        {depth > maxIndent && <span class="span-depth drawn" data-text={depth + 1} />}
-        <KindIcon kind={span.kind} isFailed={span.isFailed} />
-        <span class="span-label cut" title={span.name}>
-          {shortName(span.name)}
-        </span>
-        {mark && <span class="span-mark drawn" data-text={mark === "no parent found" ? "no parent" : "circle"} />}
-      </span>
       <span class="span-lane">
-        <Bar node={node} lanes={lanes} traceEnd={traceEnd} />
+        <Bar node={row.node} lanes={lanes} traceEnd={traceEnd} />
       </span>
       <span class="number span-time drawn" data-text={duration} />
-    </div>
+    </TreeRow>
   );
 });
-
-/** The kind's icon says what common prefixes say. */
-function shortName(name: string): string {
-  return name.replace(/^(?:tool|model call|agent): (?=\S)/, "") || "(no name)";
-}
 
 function Bar({ node, lanes, traceEnd }: Pick<RowProps, "node" | "lanes" | "traceEnd">) {
   const { span } = node;

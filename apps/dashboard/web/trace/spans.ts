@@ -16,6 +16,10 @@ export interface Span {
   isFailed: boolean;
   readonly has: Readonly<Record<ContentName, boolean>>;
   error: string | undefined;
+  /** To compare with another trace; undefined where they were not asked for, or are too large. */
+  input: number | undefined;
+  output: number | undefined;
+  model: string;
 }
 
 const isFailed = 1;
@@ -48,6 +52,9 @@ export function addPage(spans: Map<string, Span>, page: OutlinePage): boolean {
       isFailed: (all & isFailed) !== 0,
       has: contents[all] ?? nothing,
       error: page.errors[row],
+      input: page.input?.[row] ?? undefined,
+      output: page.output?.[row] ?? undefined,
+      model: page.models?.[page.model?.[row] ?? 0] ?? "",
     };
     const known = spans.get(id);
     if (known && isSame(known, span)) continue;

@@ -1,15 +1,12 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
+import { testSpan } from "./spans.fixture.js";
 import type { Span } from "./spans.js";
 import { createScale, idleStretches, ownTimeByKind, ticksOf } from "./timeline.js";
 import { buildTree } from "./tree.js";
 
 function tree(...spans: [id: string, kind: Span["kind"], start: number, end: number | undefined, parentId?: string][]) {
-  const has = { input: false, output: false, error: false, attributes: false };
-  const base = { isReversed: false, isFailed: false, error: undefined, has };
-  return buildTree(
-    spans.map(([id, kind, start, end, parentId]) => ({ ...base, id, name: id, kind, start, end, parentId })),
-  );
+  return buildTree(spans.map(([id, kind, start, end, parentId]) => testSpan(id, { kind, start, end, parentId })));
 }
 
 describe("ownTimeByKind", () => {

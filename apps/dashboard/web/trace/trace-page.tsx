@@ -1,5 +1,5 @@
-import { plans } from "@waymark/plan";
 import { useLocation, useRoute } from "preact-iso";
+import type { LastSuccess } from "../../src/compare/last-success.route.js";
 import type { TraceUsage } from "../../src/trace/trace.route.js";
 import { useMe, useQuery } from "../data/query.js";
 import { ErrorNote, Figure, Page, Skeleton, StatusDot } from "../ui/page.js";
@@ -12,7 +12,7 @@ import { Moment } from "../ui/ago.js";
 import { announce } from "../ui/announce.js";
 import { ButtonLink } from "../ui/button.js";
 import { CopyButton } from "../ui/copy-button.js";
-import { Confirm, Dialog } from "../ui/dialog.js";
+import { Confirm } from "../ui/dialog.js";
 import { TextField } from "../ui/form.js";
 import { formatCount, formatDuration, formatShare } from "../ui/format.js";
 import { type LabelName, labelFilters } from "../ui/labels.js";
@@ -21,9 +21,11 @@ import { Cost, Tokens } from "../ui/usage.js";
 import { useKeys } from "../ui/use-keys.js";
 import { useNarrow } from "../ui/use-size.js";
 import { neighbourOf } from "./address.js";
+import { HelpDialog } from "./help-dialog.js";
 import { takeKey } from "./keys.js";
 import { colorOf, kindNames, kinds } from "./kinds.js";
 import { memo } from "./memo.js";
+import { MissingTrace } from "./missing-trace.js";
 import { Overview } from "./overview.js";
 import { SpanDetails } from "./span-details.js";
 import { SpanTree } from "./span-tree.js";
@@ -31,6 +33,9 @@ import { ownTimeByKind, type Stretch } from "./timeline.js";
 import type { Tree } from "./tree.js";
 import { type Outline, useOutline } from "./use-outline.js";
 import { useView } from "./use-view.js";
+
+/** The comparison shares most of its script with this page, and is a part of its own after it. */
+export const loadComparePage = () => import("../compare/compare-page.js").then((m) => m.ComparePage);
 
 export function TracePage() {
   const id = useRoute().params["id"] ?? "";
@@ -61,25 +66,13 @@ export function TracePage() {
   );
 }
 
-function MissingTrace() {
-  const { data } = useMe();
-  const days = data && plans[data.account.plan].retentionDays;
-  return (
-    <Page title="Trace not found" crumbs={<a href="/dashboard/traces">Traces</a>}>
-      <p>It was deleted, is past retention{days ? ` (${days} days on your plan)` : ""}, or is another account's.</p>
-      <p>
-        <a href="/dashboard/traces">All traces</a>
-      </p>
-    </Page>
-  );
-}
-
 function TraceActions({ trace }: { trace: OutlineTrace }) {
   const [isDeleting, setDeleting] = useState(false);
   const { data: me } = useMe();
   const copyId = () => void navigator.clipboard?.writeText(trace.id).then(() => announce("Copied"));
   return (
     <>
+      <WhatChanged trace={trace} />
       <CopyButton label="Copy link" text={() => location.href} />
       <ButtonLink text="JSON" icon="download" href={`/dashboard/api/traces/${trace.id}/export`} download />
       <Menu label="More" icon="more" isIconOnly>
@@ -89,6 +82,21 @@ function TraceActions({ trace }: { trace: OutlineTrace }) {
       {isDeleting && <DeleteDialog trace={trace} onClose={() => setDeleting(false)} />}
     </>
   );
+}
+
+const hasFailed = ({ status }: OutlineTrace) => status === "error" || status === "timeout";
+
+/** The page that sets a failed trace beside its agent's last success; null without one, undefined until that is known. */
+function useComparison(trace: OutlineTrace): string | null | undefined {
+  const path = hasFailed(trace) ? `/traces/${trace.id}/last-success` : undefined;
+  const { data } = useQuery<LastSuccess>(path, { staleMs: 60_000 });
+  return data && (data.trace ? `/dashboard/traces/${trace.id}/compare/${data.trace.id}` : null);
+}
+
+function WhatChanged({ trace }: { trace: OutlineTrace }) {
+  const href = useComparison(trace);
+  if (href === null) return <span class="note">No success of this agent to compare with</span>;
+  return href ? <ButtonLink text="What changed?" href={href} aria-keyshortcuts="c" /> : null;
 }
 
 function DeleteDialog({ trace, onClose }: { trace: OutlineTrace; onClose(): void }) {
@@ -120,6 +128,7 @@ function TraceViewer({ outline }: { outline: Outline & { trace: OutlineTrace } }
   const isNarrow = useNarrow(1_000);
   const [isHelpOpen, setHelpOpen] = useState(false);
   const { route } = useLocation();
+  const comparison = useComparison(trace);
   const open = (step: number) => {
     const id = neighbourOf(trace.id, step);
     if (id) route(`/dashboard/traces/${id}`);
@@ -137,6 +146,7 @@ function TraceViewer({ outline }: { outline: Outline & { trace: OutlineTrace } }
     focusFind: () => finder.current?.focus(),
     openNext: () => open(1),
     openPrevious: () => open(-1),
+    openComparison: () => comparison && route(comparison),
     openHelp: () => setHelpOpen(true),
   };
   useKeys((event) => takeKey(event, view, commands));
@@ -168,7 +178,7 @@ function TraceViewer({ outline }: { outline: Outline & { trace: OutlineTrace } }
       ) : (
         <p class="panel">{trace.status === "running" ? "No spans yet." : "This trace has no spans."}</p>
       )}
-      {isHelpOpen && <HelpDialog onClose={() => setHelpOpen(false)} />}
+      {isHelpOpen && <HelpDialog keys={keys} onClose={() => setHelpOpen(false)} />}
     </div>
   );
 }
@@ -277,26 +287,10 @@ const keys: readonly [string, string][] = [
   ["↑ ↓ or K J", "previous and next span"],
   ["← → or H L", "close and open, to the parent and the first child"],
   ["E", "next error"],
+  ["C", "what changed: a failed trace beside the last success"],
   ["F", "zoom to the span, and back to all"],
   ["Enter, Esc", "to the span's details, and back"],
   ["/", "find in this trace"],
   ["[ ]", "previous and next trace of the list"],
   ["?", "this help"],
 ];
-
-function HelpDialog({ onClose }: { onClose(): void }) {
-  return (
-    <Dialog title="Keys" onClose={onClose}>
-      <dl class="help-keys">
-        {keys.map(([key, meaning]) => (
-          <div key={key}>
-            <dt>
-              <kbd>{key}</kbd>
-            </dt>
-            <dd>{meaning}</dd>
-          </div>
-        ))}
-      </dl>
-    </Dialog>
-  );
-}

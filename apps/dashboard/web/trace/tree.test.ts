@@ -1,21 +1,10 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
+import { testSpan } from "./spans.fixture.js";
 import type { Span } from "./spans.js";
 import { buildTree, openRows, rowOf, rowsInSight } from "./tree.js";
 
-function span(id: string, parentId?: string, more: Partial<Span> = {}): Span {
-  const has = { input: false, output: false, error: false, attributes: false };
-  const base = {
-    name: id,
-    kind: "other",
-    start: 0,
-    end: 1,
-    isReversed: false,
-    isFailed: false,
-    error: undefined,
-  } as const;
-  return { ...base, id, parentId, has, ...more };
-}
+const span = (id: string, parentId?: string, more: Partial<Span> = {}) => testSpan(id, { parentId, ...more });
 
 const shape = (spans: Span[]) => buildTree(spans).nodes.map(({ span: { id }, depth, mark }) => [id, depth, mark]);
 

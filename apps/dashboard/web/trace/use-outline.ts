@@ -1,6 +1,7 @@
 import type { OutlinePage, OutlineTrace } from "@waymark/traces";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api } from "../data/api.js";
+import { queryOf } from "../data/paths.js";
 import { invalidate, type QueryState, useQuery } from "../data/query.js";
 import { addPage, type Span } from "./spans.js";
 import { buildTree, type Tree } from "./tree.js";
@@ -27,8 +28,9 @@ export interface Outline
 }
 
 /** The outline of a trace: its first page at once, then the others; while it runs, what changes of it. */
-export function useOutline(id: string): Outline {
-  const path = `/traces/${id}/outline`;
+export function useOutline(id: string, include?: "digests"): Outline {
+  const pathOf = (query: Delta = {}) => `/traces/${id}/outline${queryOf({ include, ...query })}`;
+  const path = pathOf();
   const { data, error, refetch } = useQuery<OutlinePage>(path, { staleMs: Number.POSITIVE_INFINITY });
   const [shown, show] = useState<Loaded>();
   const current = shown?.id === id ? shown : undefined;
@@ -55,7 +57,7 @@ export function useOutline(id: string): Outline {
     const load = async (next: string | null) => {
       let pages: OutlinePage[] = [];
       for (let after = next; after !== null && !signal.aborted; ) {
-        const page = await api.get<OutlinePage>(`${path}?after=${after}`, signal);
+        const page = await api.get<OutlinePage>(pathOf({ after }), signal);
         pages.push(page);
         after = page.next;
         if (after !== null && isFew(pages, loaded)) continue;
@@ -69,7 +71,7 @@ export function useOutline(id: string): Outline {
         timer = setTimeout(() => void poll(), pollMs);
         return;
       }
-      const page = await api.get<OutlinePage>(path + deltaOf(loaded.spans), signal).catch(() => undefined);
+      const page = await api.get<OutlinePage>(pathOf(deltaOf(loaded.spans)), signal).catch(() => undefined);
       if (page) await add([page]);
       await load(page?.next ?? null).catch(() => undefined);
     };
@@ -91,7 +93,7 @@ export function useOutline(id: string): Outline {
 
 const nothing = { spans: new Map<string, Span>(), tree: buildTree([]), isPartial: true };
 
-const nextTask = () => new Promise((resolve) => setTimeout(resolve));
+export const nextTask = () => new Promise((resolve) => setTimeout(resolve));
 
 /** Each building of the tree at least doubles it: many pages cost no more than twice the last one. */
 function isFew(pages: readonly OutlinePage[], { spans }: Loaded): boolean {
@@ -111,10 +113,15 @@ function merge(loaded: Loaded, pages: readonly OutlinePage[]): Loaded {
   return { ...loaded, trace, at, spans: isChanged ? spans : loaded.spans, isPartial };
 }
 
-function deltaOf(spans: ReadonlyMap<string, Span>): string {
+interface Delta {
+  after?: string | undefined;
+  ids?: string;
+}
+
+function deltaOf(spans: ReadonlyMap<string, Span>): Delta {
   const all = [...spans.values()];
   const after = all.at(-1 - Math.min(overlap, all.length - 1));
   const unfinished = all.filter(({ end }) => end === undefined).slice(-maxIds);
   const ids = unfinished.map(({ id }) => id).join(",");
-  return all.length === 0 ? "" : `?after=${after?.id}${ids && `&ids=${ids}`}`;
+  return { after: after?.id, ids };
 }
