@@ -173,18 +173,27 @@ describe("goals beside the days before", () => {
   });
   const rules = [{ event: "signup" }, { event: "buy" }, { page: "/a*" }, { page: "*" }];
 
-  it("are the API's, and stop where the present day has come to", async () => {
+  it("are the API's as funnels are, and stop where the present day has come to", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(line, { maxLength: 60 }), fc.boolean(), async (lines, isFiltered) => {
         const until = "2026-03-13T10:30:00.000Z";
         const full = await open(lines);
         const cut = await open(lines.filter(({ ts }) => ts < until));
         const filters = isFiltered ? "&filters=country:is:DE" : "";
-        for (const { create } of [full, cut]) for (const rule of rules) await create("goals", rule);
+        const ids: string[] = [];
+        for (const { create } of [cut, full]) for (const rule of rules) ids.push((await create("goals", rule)).id);
         const asked = "goals?from=2026-03-14&to=2026-03-15";
         const { body } = await full.owner.get(full.path(`${asked}${filters}`)).expect(200);
         const [ask, askCut] = [await api.client(full.accountId), await api.client(cut.accountId)];
         expect(body).toMatchObject((await ask(full.path(`${asked}${filters}`)).expect(200)).body);
+        for (const steps of [ids.slice(-2), ids.slice(-4), ids.slice(-4).reverse()])
+          await full.create("funnels", { name: "f", steps });
+        const { funnels } = (await full.owner.get(full.path(`funnels?range=7d${filters}`)).expect(200)).body;
+        expect(funnels).toHaveLength(3);
+        for (const funnel of funnels) {
+          const { body: one } = await ask(full.path(`funnels/${funnel.id}?range=7d${filters}`)).expect(200);
+          expect(one).toEqual({ range: "7d", ...funnel });
+        }
         expect(body.comparison).toEqual({ from: "2026-03-12", to: "2026-03-13", until });
         const before = (await askCut(cut.path(`goals?from=2026-03-12&to=2026-03-13${filters}`)).expect(200)).body;
         type Goal = { id: string; before?: Goal };

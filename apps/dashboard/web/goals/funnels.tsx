@@ -53,7 +53,9 @@ function FunnelTable({ funnel, ...part }: PartProps & { funnel: Funnel }) {
   return (
     <section class="funnel">
       <header class="row funnel-head">
-        <h3 title={funnel.name}>{funnel.name}</h3>
+        <h3 dir="auto" title={funnel.name}>
+          {funnel.name}
+        </h3>
         {isOwner && (
           <ChangesMenu
             siteId={siteId}

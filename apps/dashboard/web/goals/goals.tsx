@@ -108,6 +108,7 @@ function nameColumn({ filters, onFilters }: PageFilters, largest: number): Colum
           <ValueBar
             share={goal.visitors / largest}
             label={goal.name}
+            isMono={goal.name === goal.page}
             isFiltered={own !== undefined && hasFilters(filters, own)}
             onPick={own && (() => onFilters(toggleFilters(filters, own)))}
           />

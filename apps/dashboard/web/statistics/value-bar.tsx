@@ -11,6 +11,8 @@ interface BarProps {
 
 export function ValueBar({ share, label, code = label, isMono, isFiltered, onPick }: BarProps) {
   const look = isMono ? "bar-text cut mono" : "bar-text cut";
+  // Paths begin at the left in any script.
+  const dir = isMono ? "ltr" : "auto";
   const content = (
     <>
       {code !== label && (
@@ -28,6 +30,7 @@ export function ValueBar({ share, label, code = label, isMono, isFiltered, onPic
         <button
           type="button"
           class={`${look} bar-button inset`}
+          dir={dir}
           title={label}
           aria-pressed={isFiltered}
           onClick={onPick}
@@ -35,7 +38,7 @@ export function ValueBar({ share, label, code = label, isMono, isFiltered, onPic
           {content}
         </button>
       ) : (
-        <span class={look} title={label}>
+        <span class={look} dir={dir} title={label}>
           {content}
         </span>
       )}
