@@ -196,7 +196,7 @@ describeWithChromium("goals and funnels in a browser", (executablePath) => {
     await isClosed();
     await choose("Checkout", "Delete");
     await dialog.getByRole("button", { name: "Delete" }).press("Enter");
-    await page.getByText("A funnel is two to eight goals in order").waitFor();
+    await page.getByText("A funnel is 2 to 8 goals in order").waitFor();
     await choose("Any page", "Delete");
     await dialog.getByRole("button", { name: "Delete" }).press("Enter");
     await page.getByRole("rowheader", { name: "Any page" }).waitFor({ state: "detached" });
@@ -288,6 +288,14 @@ describeWithChromium("goals and funnels in a browser", (executablePath) => {
       await page.getByRole("dialog").getByRole("textbox", { name: "Page" }).fill("/");
       await page.keyboard.press("Enter");
       await page.getByRole("dialog").getByText("A site has at most 100 goals.").waitFor();
+      await page.keyboard.press("Escape");
+      await page.getByRole("button", { name: "Add funnel" }).click();
+      const step = page.getByRole("button", { name: "Add step" });
+      while (await step.isEnabled()) await step.click();
+      expect(await page.getByRole("dialog").getByRole("combobox").count()).toBe(8);
+      await page.getByRole("dialog").getByRole("textbox", { name: "Name" }).fill("One more");
+      await page.keyboard.press("Enter");
+      await page.getByRole("dialog").getByText("A site has at most 50 funnels.").waitFor();
       expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
     }
     expect((await ask("goals")).goals).toHaveLength(100);

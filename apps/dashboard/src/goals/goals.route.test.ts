@@ -134,6 +134,7 @@ describe("funnels of a site", () => {
     const steps = [await create("goals", { page: "/" }), await create("goals", { event: "signup" })];
     const funnel = await create("funnels", { name: "Sign-up", steps: steps.map(({ id }) => id) });
     const { body } = await owner.get(path("funnels?range=today")).expect(200);
+    expect(body.stepsPerFunnel).toEqual({ min: 2, max: 8 });
     expect(body.funnels).toMatchObject([
       { ...funnel, steps: [{ visitors: 2 }, { visitors: 1, dropOff: 0.5, conversionRate: 0.5 }] },
     ]);

@@ -10,6 +10,7 @@ import {
   deleteGoal,
   filtersParameter,
   funnelInput,
+  funnelSteps,
   goalInput,
   listFunnels,
   listGoals,
@@ -107,7 +108,7 @@ export function funnelRoutes(deps: StatisticsDeps) {
         return readOwnColumns(deps, input.viewer, input, async ({ id: siteId }, columns) => {
           const funnels = await listFunnels(pool, siteId);
           const reading = readFunnels({ ...deps, columns }, { siteId, funnels, days, filters });
-          return { ...asked, ...(await readInTime(asked, reading)) };
+          return { ...asked, stepsPerFunnel: funnelSteps, ...(await readInTime(asked, reading)) };
         });
       },
     }),

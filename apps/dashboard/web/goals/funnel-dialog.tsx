@@ -1,5 +1,5 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { FunnelInput } from "../../src/goals/goals.route.js";
+import type { FunnelInput, SiteFunnels } from "../../src/goals/goals.route.js";
 import { api } from "../data/api.js";
 import { announce } from "../ui/announce.js";
 import { Button } from "../ui/button.js";
@@ -7,9 +7,6 @@ import { Select } from "../ui/choices.js";
 import { FormDialog, TextField, useForm } from "../ui/form.js";
 import type { Goal } from "./goal-filters.js";
 import { changed, type Funnel } from "./parts.js";
-
-/** As the route takes them. */
-const count = { min: 2, max: 8 };
 
 interface Step {
   /** Keeps the row's elements when it moves. */
@@ -20,14 +17,15 @@ interface Step {
 interface FunnelDialogProps {
   siteId: string;
   goals: readonly Goal[];
+  bounds: SiteFunnels["stepsPerFunnel"];
   /** Changed, or a new one without it. */
   funnel?: Funnel;
   onClose(): void;
 }
 
-export function FunnelDialog({ siteId, goals, funnel, onClose }: FunnelDialogProps) {
+export function FunnelDialog({ siteId, goals, bounds, funnel, onClose }: FunnelDialogProps) {
   const path = `/sites/${siteId}/funnels`;
-  const first = funnel?.steps.map(({ goalId }) => goalId) ?? goals.slice(0, count.min).map(({ id }) => id);
+  const first = funnel?.steps.map(({ goalId }) => goalId) ?? goals.slice(0, bounds.min).map(({ id }) => id);
   const form = useForm(
     { name: funnel?.name ?? "", steps: first.map((goalId, key): Step => ({ key, goalId })) },
     ({ name, steps }) => {
@@ -45,19 +43,18 @@ export function FunnelDialog({ siteId, goals, funnel, onClose }: FunnelDialogPro
   return (
     <FormDialog title={title} verb={funnel ? "Save" : "Add"} form={form} onClose={onClose}>
       <TextField label="Name" autocomplete="off" required {...form.field("name")} />
-      <Steps goals={goals} {...form.field("steps")} />
+      <Steps goals={goals} bounds={bounds} {...form.field("steps")} />
     </FormDialog>
   );
 }
 
-interface StepsProps {
-  goals: readonly Goal[];
+interface StepsProps extends Pick<FunnelDialogProps, "goals" | "bounds"> {
   value: readonly Step[];
   onValue(steps: Step[]): void;
   error: string | undefined;
 }
 
-function Steps({ goals, value: steps, onValue, error }: StepsProps) {
+function Steps({ goals, bounds, value: steps, onValue, error }: StepsProps) {
   const list = useRef<HTMLOListElement>(null);
   const focused = useRef<{ at: number; control: string } | undefined>(undefined);
   useLayoutEffect(() => {
@@ -122,7 +119,7 @@ function Steps({ goals, value: steps, onValue, error }: StepsProps) {
               icon="close"
               look="quiet"
               isIconOnly
-              disabled={steps.length <= count.min}
+              disabled={steps.length <= bounds.min}
               onClick={() => remove(at)}
             />
           </li>
@@ -134,8 +131,8 @@ function Steps({ goals, value: steps, onValue, error }: StepsProps) {
         </p>
       )}
       <div class="row">
-        <Button text="Add step" icon="plus" disabled={steps.length >= count.max} onClick={add} />
-        <span class="hint">{`${steps.length} of at most ${count.max}`}</span>
+        <Button text="Add step" icon="plus" disabled={steps.length >= bounds.max} onClick={add} />
+        <span class="hint">{`${steps.length} of at most ${bounds.max}`}</span>
       </div>
     </fieldset>
   );

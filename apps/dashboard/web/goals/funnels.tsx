@@ -13,24 +13,33 @@ import { ChangesMenu, type Funnel, type PartProps, polling } from "./parts.js";
 
 const shownFunnels = 6;
 
+type Bounds = SiteFunnels["stepsPerFunnel"];
+
 export function Funnels(part: PartProps) {
   const { siteId, address, goals } = part;
   const funnels = useQuery<SiteFunnels>(funnelsPath(siteId, address), polling);
   const [isWhole, setWhole] = useState(false);
-  const add = (close: () => void) => <FunnelDialog siteId={siteId} goals={goals} onClose={close} />;
+  const bounds = funnels.data?.stepsPerFunnel;
+  const add = bounds && (
+    <DialogButton
+      text="Add funnel"
+      data-adds="funnel"
+      dialog={(close) => <FunnelDialog siteId={siteId} goals={goals} bounds={bounds} onClose={close} />}
+    />
+  );
   return (
-    <Panel title="Funnels" isFlush actions={<DialogButton text="Add funnel" data-adds="funnel" dialog={add} />}>
+    <Panel title="Funnels" isFlush actions={add}>
       <Loaded of={funnels} rows={3}>
-        {({ funnels: all }) => (
+        {({ funnels: all, stepsPerFunnel }) => (
           <>
             <p class="note goals-note">
               {all.length === 0
-                ? "A funnel is two to eight goals in order, and shows where visitors leave."
+                ? `A funnel is ${stepsPerFunnel.min} to ${stepsPerFunnel.max} goals in order, and shows where visitors leave.`
                 : "Visitors count for a step after all before it, in this order, on one UTC day."}
             </p>
             <div class="funnels">
               {(isWhole ? all : all.slice(0, shownFunnels)).map((funnel) => (
-                <FunnelTable key={funnel.id} funnel={funnel} {...part} />
+                <FunnelTable key={funnel.id} funnel={funnel} bounds={stepsPerFunnel} {...part} />
               ))}
             </div>
             {all.length > shownFunnels && !isWhole && (
@@ -47,7 +56,7 @@ export function Funnels(part: PartProps) {
   );
 }
 
-function FunnelTable({ funnel, ...part }: PartProps & { funnel: Funnel }) {
+function FunnelTable({ funnel, bounds, ...part }: PartProps & { funnel: Funnel; bounds: Bounds }) {
   const { siteId, goals, isOwner } = part;
   const rows = funnel.steps.map((step, at) => ({ ...step, at, before: funnel.steps[at - 1] }));
   return (
@@ -61,7 +70,9 @@ function FunnelTable({ funnel, ...part }: PartProps & { funnel: Funnel }) {
             siteId={siteId}
             kind="funnel"
             item={funnel}
-            dialog={(item, close) => <FunnelDialog siteId={siteId} goals={goals} funnel={item} onClose={close} />}
+            dialog={(item, close) => (
+              <FunnelDialog siteId={siteId} goals={goals} bounds={bounds} funnel={item} onClose={close} />
+            )}
           />
         )}
       </header>

@@ -17,6 +17,7 @@ export {
   deleteFunnel,
   deleteGoal,
   funnelInput,
+  funnelSteps,
   goalInput,
   listFunnels,
   listGoals,

@@ -171,7 +171,7 @@ export interface Funnel {
 
 const maxFunnelsPerSite = 50;
 
-const funnelSteps = { min: 2, max: 8 } as const;
+export const funnelSteps = { min: 2, max: 8 } as const;
 
 /** The site's number of funnels, and its goals among the steps: ranges of `funnel_site_id_id_key` and `goal_site_id_id_key`. */
 const findStepsSql = `
