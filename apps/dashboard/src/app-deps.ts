@@ -1,4 +1,5 @@
 import type { Passwords } from "@waymark/accounts/identity";
+import type { KeyDirectory } from "@waymark/auth";
 import type { ReadinessChecks, Siblings } from "@waymark/service";
 import type { Limiter } from "@waymark/service/limits";
 import type pg from "pg";
@@ -17,6 +18,7 @@ export interface AppDeps {
   config: Config;
   pool: pg.Pool;
   sessions: Sessions;
+  links: Pick<KeyDirectory, "find">;
   passwords: Passwords;
   guesses: Guesses;
   mails: AccountMails;

@@ -28,10 +28,14 @@ import { pageRoutes } from "./pages/pages.js";
 import { peopleRoutes } from "./people/people.route.js";
 import { admitViewer } from "./security/admission.js";
 import { refuseCrossSite, securityHeaders } from "./security/origin.js";
-import { linkRoutes } from "./session/link.route.js";
+import { linkRoutes as oneTimeLinkRoutes } from "./session/link.route.js";
 import { meRoutes } from "./session/me.route.js";
 import { signInRoutes } from "./session/sign-in.route.js";
 import { requireSession } from "./session/viewer.js";
+import { linkRoutes } from "./sharing/links.route.js";
+import { openLinkRoutes } from "./sharing/open-link.route.js";
+import { sharedLinks } from "./sharing/shared-link.js";
+import { sharedStatisticsRoutes } from "./sharing/shared-statistics.route.js";
 import { siteRoutes } from "./sites/sites.route.js";
 import { statisticsRoutes } from "./statistics/statistics.route.js";
 import { traceRoutes } from "./trace/trace.route.js";
@@ -43,21 +47,28 @@ const maxBodyBytes = 65_536;
 /** Stripe's events have some kilobytes. */
 const maxEventBytes = 262_144;
 
+/** Without a session: the link in the path is the right. */
+const sharedPath = "/dashboard/api/shared";
+
 /** A link's token must not reach the logs. */
 function hideToken(path: string): string {
-  return path.replace(/^(\/dashboard\/(?:link|api\/unsubscribe)\/).+/s, "$1…");
+  return path.replace(/^(\/dashboard\/(?:link|shared|api\/unsubscribe|api\/shared)\/).+/s, "$1…");
 }
 
 /** Days of visits and events kept in memory for filters, goals and funnels. */
 const maxColumnBytes = 67_108_864;
 
-function routesOf(deps: AppDeps): Route[] {
+function withStatistics(deps: AppDeps) {
   const columns = createDayColumns({ pool: deps.pool, maxBytes: maxColumnBytes });
-  const statistics = { ...deps, reads: createReadShares({ ...deps, maxWaitingPerAccount }), columns };
+  return { ...deps, reads: createReadShares({ ...deps, maxWaitingPerAccount }), columns };
+}
+
+function routesOf(deps: ReturnType<typeof withStatistics>): Route[] {
   return [
     ...meRoutes(deps),
     ...peopleRoutes(deps),
     ...keyRoutes(deps),
+    ...linkRoutes(deps),
     ...siteRoutes(deps),
     ...traceListRoutes(deps),
     ...oneTraceRoutes(deps),
@@ -69,9 +80,9 @@ function routesOf(deps: AppDeps): Route[] {
     ...costRoutes(deps),
     ...channelRoutes(deps),
     ...ruleRoutes(deps),
-    ...statisticsRoutes(statistics),
-    ...goalRoutes(statistics),
-    ...funnelRoutes(statistics),
+    ...statisticsRoutes(deps),
+    ...goalRoutes(deps),
+    ...funnelRoutes(deps),
     ...billingRoutes(deps),
     ...keepRoutes(deps),
     ...agentRoutes(deps),
@@ -96,14 +107,18 @@ function describeRoutesRoute(basePath: string, routes: readonly Route[]): Route 
   return own;
 }
 
-export function createApp(deps: AppDeps): Express {
+export function createApp(given: AppDeps): Express {
+  const deps = withStatistics(given);
   const basePath = "/dashboard/api";
   const readBody = createBodyReader(maxBodyBytes);
   const webhook = stripeWebhookRoute(deps);
   const unsubscribe = unsubscribeRoutes(deps);
-  const open = [...signInRoutes(deps), ...linkRoutes(deps)];
+  const open = [...signInRoutes(deps), ...oneTimeLinkRoutes(deps)];
   const guarded = routesOf(deps);
-  const document = describeRoutesRoute(basePath, [{ ...webhook, basePath: "" }, ...unsubscribe, ...open, ...guarded]);
+  const sharing = sharedLinks(deps);
+  const shared = [...openLinkRoutes({ ...deps, ...sharing }), ...sharedStatisticsRoutes(deps)];
+  const apart = [{ ...webhook, basePath: "" }, ...shared.map((route) => ({ ...route, basePath: sharedPath }))];
+  const document = describeRoutesRoute(basePath, [...apart, ...unsubscribe, ...open, ...guarded]);
 
   return createExpress({ ...deps, logPath: hideToken }, (app) => {
     app.use(securityHeaders(deps.config.url));
@@ -112,8 +127,10 @@ export function createApp(deps: AppDeps): Express {
     mountRoutes(app, unsubscribe, { basePath });
     app.use("/dashboard", refuseCrossSite(deps.config.url));
     mountRoutes(app, open, { basePath, readBody });
+    mountRoutes(app, shared, { basePath: sharedPath, readBody, guards: [sharing.openLink] });
     const guards = [requireSession(deps.sessions), admitViewer(deps)];
     mountRoutes(app, [...guarded, document], { basePath, readBody, guards });
+    app.get("/dashboard/shared/:token{/*rest}", sharing.sharedPage);
     app.use(pageRoutes(deps.pages));
   });
 }

@@ -8,6 +8,7 @@ import {
   startSession,
 } from "@waymark/accounts/identity";
 import type { Mail } from "@waymark/alerts/mail";
+import { createKeyDirectory } from "@waymark/auth";
 import { createPool, createUuidV7 } from "@waymark/database";
 import { createPrisma } from "@waymark/database/prisma";
 import type { PlanId } from "@waymark/plan";
@@ -156,19 +157,14 @@ export function useDashboard(options: DashboardOptions = {}): TestDashboard {
   const instance = useInstances(() => {
     const now = () => current();
     const { url, operators, slots } = config;
-    const sessions = createSessions({
-      url,
-      operators,
-      slots,
-      pool,
-      connectionString: directUrlOf(connectionString),
-      log,
-      now,
-    });
+    const source = { pool, connectionString: directUrlOf(connectionString), slots, log };
+    const sessions = createSessions({ url, operators, ...source, now });
+    const links = createKeyDirectory({ ...source, service: "link", now: () => now().getTime() });
     const app = createApp({
       config,
       pool,
       sessions,
+      links,
       ...parts,
       payments: undefined,
       pages: options.pages ?? { files: new Map(), manifest: {} },
@@ -178,7 +174,7 @@ export function useDashboard(options: DashboardOptions = {}): TestDashboard {
       now,
       ...options.deps,
     });
-    return { app, stop: () => sessions.stop() };
+    return { app, stop: () => Promise.all([sessions.stop(), links.stop()]) };
   });
   afterAll(() => pool.end());
 

@@ -1,5 +1,6 @@
 import { createPasswords, createSessions } from "@waymark/accounts/identity";
 import { openMailer } from "@waymark/alerts/mail";
+import { createKeyDirectory } from "@waymark/auth";
 import { type ProcessLike, startHttpService } from "@waymark/service";
 import { createRefusals } from "@waymark/service/http";
 import {
@@ -28,6 +29,7 @@ export function run(node: ProcessLike): Promise<void> {
       const now = () => new Date();
       const { url, operators, database, redisUrl, slots } = config;
       const sessions = createSessions({ url, operators, pool, connectionString: database.directUrl, slots, log, now });
+      const links = createKeyDirectory({ service: "link", pool, connectionString: database.directUrl, slots, log });
       const limiters: Limiter[] = [];
       const openLimiter = (limit: Limit) => {
         const limiter = createLimiter({ ...limit, redisUrl, pool, log });
@@ -43,14 +45,14 @@ export function run(node: ProcessLike): Promise<void> {
       const bridged = redisUrl === undefined ? {} : { redis: () => proofs.limiter.check() };
       const checks = { required: stores, bridged, notes: proxies.notes };
       const passwords = createPasswords({ refusals: createRefusals(registry) });
-      const identity = { sessions, passwords, guesses, mails, proofs, otherCells };
+      const identity = { sessions, links, passwords, guesses, mails, proofs, otherCells };
       const payments = await openPayments(config);
       return {
         handler: createApp({ config, pool, ...identity, payments, pages, checks, log, registry, siblings, now }),
         checks,
         async stop() {
           await mails.idle();
-          await sessions.stop();
+          await Promise.all([sessions.stop(), links.stop()]);
           await Promise.all(limiters.map((limiter) => limiter.close()));
         },
       };

@@ -7,6 +7,8 @@ export const pages: Readonly<Record<string, Part>> = {
   "/sign-up": part(() => import("./session/entry-pages.js").then((m) => m.SignUpPage)),
   "/forgot": part(() => import("./session/entry-pages.js").then((m) => m.ForgotPage)),
   "/link/:token": part(() => import("./session/link-page.js").then((m) => m.LinkPage)),
+  "/shared/:token": part(() => import("./sharing/shared-page.js").then((m) => m.SharedPage)),
+  "/shared/:token/events": part(() => import("./sharing/shared-page.js").then((m) => m.SharedEventsPage)),
   "/traces": part(() => import("./traces/traces-page.js").then((m) => m.TracesPage)),
   "/alerts": part(() => import("./alerts/alerts-page.js").then((m) => m.AlertsPage)),
   "/sites": part(() => import("./sites/sites-page.js").then((m) => m.SitesPage)),

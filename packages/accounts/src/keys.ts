@@ -1,4 +1,4 @@
-import { createApiKey, type KeyScope, type KeyService } from "@waymark/auth";
+import { createApiKey, type KeyKind, type KeyScope, type KeyService } from "@waymark/auth";
 import { createUuidV7, isUuid, type Queryable, textTimes } from "@waymark/database";
 import type pg from "pg";
 import { AccountError, lockAccount, readName, requireAccount } from "./accounts.js";
@@ -25,17 +25,24 @@ export interface KeyReference {
   accountId?: string;
 }
 
+/** What a shared key or link opens, and until when. */
 interface Share {
-  siteId: string;
+  siteId?: string | undefined;
+  traceId?: string | undefined;
   expiresAt: Date | null;
+  /** Of a link, hashed. */
+  password?: string | undefined;
+  /** Of a link: the origins of the pages that may frame it. */
+  frameOrigins?: readonly string[] | undefined;
 }
 
 /** Not counting revoked and ended ones. */
 export const maxKeysPerAccount = 100;
+export const maxLinksPerAccount = 100;
 
 const uuid = createUuidV7();
 
-/** The API that a stored key opens: a shared key opens the analytics API. */
+/** What a stored key opens: a shared key opens the analytics API, a link a page. */
 const keyServiceSql = "CASE service WHEN 'share' THEN 'analytics' ELSE service END";
 
 /** What a key may do. Keys of the analytics API only read, and have none. */
@@ -43,9 +50,9 @@ const keyScopeSql = "CASE service WHEN 'trace' THEN scope END";
 
 export const isLiveKeySql = "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())";
 
-interface NewKey {
+interface NewKey<Kind extends KeyKind> {
   accountId: string;
-  service: KeyService;
+  service: Kind;
   name: string;
   /** Of a key of the trace API; all by default. */
   scope?: KeyScope | undefined;
@@ -53,31 +60,38 @@ interface NewKey {
   share?: Share;
 }
 
-const insertKeySql = `INSERT INTO api_key (id, account_id, service, name, hash, hint, created_by, scope, site_id, expires_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;
+const insertKeySql = `INSERT INTO api_key (id, account_id, service, name, hash, hint, created_by, scope, site_id,
+  expires_at, trace_id, password, frame_origins) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`;
 
 /**
  * Makes a key and stores its SHA-256; only this answer has the key. In a transaction the limit is exact, since the account's row stays locked.
  * @throws AccountError `unknown_account`, `invalid_name`, `invalid_scope`, `too_many_keys`
  */
-export async function issueKey(database: Queryable, input: NewKey) {
+export async function issueKey<Kind extends KeyKind>(database: Queryable, input: NewKey<Kind>) {
   const { accountId, service, scope = "all", createdBy = null, share } = input;
   if (service !== "trace" && scope !== "all") {
     throw new AccountError("invalid_scope", "Only keys of the trace API have a scope.");
   }
   const name = readName(input.name, "key");
   const { slot } = await lockAccount(database, accountId);
-  const sql = `SELECT FROM api_key WHERE account_id = $1 AND ${isLiveKeySql}`;
-  const { rowCount } = await database.query(sql, [accountId]);
-  if ((rowCount ?? 0) >= maxKeysPerAccount) {
-    const message = `An account has at most ${maxKeysPerAccount} keys. Revoke one that is not used.`;
-    throw new AccountError("too_many_keys", message, { limit: maxKeysPerAccount });
-  }
+  await requireRoom(database, accountId, service === "link");
   const { key, hash, hint } = createApiKey(service, slot);
   const id = uuid();
-  const stored = [id, accountId, share ? "share" : service, name, hash, hint, createdBy, scope];
-  await database.query(insertKeySql, [...stored, share?.siteId ?? null, share?.expiresAt ?? null]);
+  const stored = [id, accountId, share && service !== "link" ? "share" : service, name, hash, hint, createdBy, scope];
+  const bounds = [share?.siteId, share?.expiresAt, share?.traceId, share?.password].map((value) => value ?? null);
+  await database.query(insertKeySql, [...stored, ...bounds, share?.frameOrigins ?? []]);
   return { id, service, ...(service === "trace" && { scope }), name, key };
+}
+
+async function requireRoom(database: Queryable, accountId: string, isLink: boolean): Promise<void> {
+  const limit = isLink ? maxLinksPerAccount : maxKeysPerAccount;
+  const sql = `SELECT FROM api_key WHERE account_id = $1 AND (service = 'link') = $2 AND ${isLiveKeySql}`;
+  const { rowCount } = await database.query(sql, [accountId, isLink]);
+  if ((rowCount ?? 0) < limit) return;
+  const things = isLink ? "shared links" : "keys";
+  throw new AccountError("too_many_keys", `An account has at most ${limit} ${things}. Revoke one that is not used.`, {
+    limit,
+  });
 }
 
 /** With a probe of `site_pkey` for a shared key. */
@@ -136,9 +150,9 @@ const readLiveKeysSql = `
     k.last_used_at AS "lastUsedAt", p.id AS "makerId", p.name AS "makerName", s.id AS "siteId", s.domain,
     k.expires_at AS "expiresAt"
   FROM api_key k LEFT JOIN person p ON p.id = k.created_by LEFT JOIN site s ON s.id = k.site_id
-  WHERE k.account_id = $1 AND ${isLiveKeySql} ORDER BY k.id DESC`;
+  WHERE k.account_id = $1 AND k.service <> 'link' AND ${isLiveKeySql} ORDER BY k.id DESC`;
 
-interface LiveKeyRow {
+interface LiveKeyRow extends Maker {
   id: string;
   service: KeyService;
   scope: KeyScope | null;
@@ -146,21 +160,57 @@ interface LiveKeyRow {
   hint: string;
   createdAt: Date;
   lastUsedAt: Date | null;
-  makerId: string | null;
-  makerName: string | null;
   siteId: string | null;
   domain: string | null;
   expiresAt: Date | null;
 }
 
-/** The account's keys that work, latest first. Nobody in it made a key of the command line or of a removed person. */
+/** The account's keys that work, latest first. */
 export async function readLiveKeys(pool: pg.Pool, accountId: string) {
   const { rows } = await pool.query<LiveKeyRow>(readLiveKeysSql, [accountId]);
-  return rows.map(({ makerId, makerName, siteId, domain, expiresAt, ...key }) => ({
-    ...key,
-    createdBy: makerId === null || makerName === null ? null : { id: makerId, name: makerName },
+  return rows.map(({ siteId, domain, expiresAt, ...key }) => ({
+    ...withMaker(key),
     ...(siteId !== null && domain !== null && { share: { siteId, domain, expiresAt } }),
   }));
+}
+
+interface Maker {
+  makerId: string | null;
+  makerName: string | null;
+}
+
+/** Nobody in the account made a key of the command line or of a removed person. */
+function withMaker<Row extends Maker>({ makerId, makerName, ...key }: Row) {
+  return { ...key, createdBy: makerId === null || makerName === null ? null : { id: makerId, name: makerName } };
+}
+
+/** A range of `api_key_account_id_idx`, and for each a probe of `person_pkey`. */
+const readSharedLinksSql = `
+  SELECT k.id, k.name, k.created_at AS "createdAt", k.last_used_at AS "lastUsedAt", k.expires_at AS "expiresAt",
+    k.password IS NOT NULL AS "hasPassword", k.frame_origins AS "frameOrigins", p.id AS "makerId", p.name AS "makerName"
+  FROM api_key k LEFT JOIN person p ON p.id = k.created_by
+  WHERE k.account_id = $1 AND k.service = 'link' AND ${isLiveKeySql}
+    AND ($2::uuid IS NULL OR $2 IN (k.site_id, k.trace_id)) AND ($3::uuid IS NULL OR k.id = $3) ORDER BY k.id DESC`;
+
+interface SharedLinkRow extends Maker {
+  id: string;
+  name: string;
+  createdAt: Date;
+  lastUsedAt: Date | null;
+  expiresAt: Date;
+  hasPassword: boolean;
+  frameOrigins: string[];
+}
+
+/** The account's shared links that work, latest first. @param of a site or trace, or the link itself */
+export async function readSharedLinks(
+  pool: pg.Pool,
+  accountId: string,
+  of: { subjectId?: string | undefined; linkId?: string },
+) {
+  const values = [accountId, of.subjectId ?? null, of.linkId ?? null];
+  const { rows } = await pool.query<SharedLinkRow>(readSharedLinksSql, values);
+  return rows.map(withMaker);
 }
 
 /** A range of `api_key_account_id_idx`. */

@@ -2,12 +2,15 @@ import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { firstSlot } from "./slots.js";
 
-/** The services with keys, and the prefix of each one's keys. */
-const keyPrefixes = { trace: "wmk_trace_", analytics: "wmk_stats_" } as const;
+/** What keys open, and the prefix of each one's keys. A shared link's key stands in its address. */
+const keyPrefixes = { trace: "wmk_trace_", analytics: "wmk_stats_", link: "wmk_link_" } as const;
 
-export type KeyService = keyof typeof keyPrefixes;
+export type KeyKind = keyof typeof keyPrefixes;
 
-export const keyServices = Object.keys(keyPrefixes) as [KeyService, ...KeyService[]];
+/** The services with keys. */
+export const keyServices = ["trace", "analytics"] as const satisfies readonly KeyKind[];
+
+export type KeyService = (typeof keyServices)[number];
 
 /** What a key of the trace API may do: send, read, or everything, with deletion. */
 export const keyScopes = ["ingest", "read", "all"] as const;
@@ -25,7 +28,7 @@ const checksumLength = 6;
  * Makes a key: the service's prefix, the account's slot, 32 random bytes in base62, a checksum (trace contract, "Authentication").
  * @returns `key` to show once, `hash` to store, `hint` to tell keys apart in a list
  */
-export function createApiKey(service: KeyService, slot: string = firstSlot) {
+export function createApiKey(service: KeyKind, slot: string = firstSlot) {
   const secret = toBase62(BigInt(`0x${randomBytes(secretBytes).toString("hex")}`), secretLength);
   const unchecked = `${keyPrefixes[service]}${slot}_${secret}`;
   const key = unchecked + checksum(unchecked);
@@ -36,7 +39,7 @@ export function createApiKey(service: KeyService, slot: string = firstSlot) {
 const slotPattern = /^(?:([0-9a-f]{2})_)?$/;
 
 /** The slot of a well-formed key of the service, by prefix, length and checksum, without a look-up; undefined for any other text. */
-export function slotOfKey(service: KeyService, text: string): string | undefined {
+export function slotOfKey(service: KeyKind, text: string): string | undefined {
   const prefix = keyPrefixes[service];
   if (!text.startsWith(prefix)) return undefined;
   const slotPart = slotPattern.exec(text.slice(prefix.length, -(secretLength + checksumLength)));

@@ -7,9 +7,10 @@ import type { KeyDirectory } from "./key-directory.js";
 /** An account is away for seconds at the end of its move, and its clients repeat. */
 const movingRetrySeconds = 5;
 
-/** Reads of an account that moves to another cell go on until the other cell has all of it. */
-function isAway({ move }: Principal, { method }: Request): boolean {
-  return move !== undefined && !(move === "moving" && (method === "GET" || method === "HEAD"));
+/** Reads of an account that moves to another cell go on until the other cell has all of it. @throws AppError 503 */
+export function requirePresent({ move }: Principal, { method }: Request): void {
+  if (move === undefined || (move === "moving" && (method === "GET" || method === "HEAD"))) return;
+  throw new AppError("unavailable", { headers: { "Retry-After": String(movingRetrySeconds) } });
 }
 
 /**
@@ -23,8 +24,7 @@ export function authenticate(service: KeyService, directory: Pick<KeyDirectory, 
       const details = { hint: keyProblem(service, request.headers.authorization), docs: "/docs" };
       throw new AppError("invalid_api_key", { details, headers: { "WWW-Authenticate": 'Bearer realm="waymark"' } });
     }
-    if (isAway(principal, request))
-      throw new AppError("unavailable", { headers: { "Retry-After": String(movingRetrySeconds) } });
+    requirePresent(principal, request);
     response.locals["principal"] = principal;
     next();
   };

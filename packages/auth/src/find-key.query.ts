@@ -1,6 +1,6 @@
 import type { PlanId } from "@waymark/plan";
 import type pg from "pg";
-import type { KeyScope, KeyService } from "./api-key.js";
+import type { KeyKind, KeyScope } from "./api-key.js";
 
 export interface Principal {
   readonly accountId: string;
@@ -12,8 +12,14 @@ export interface Principal {
   readonly keep?: "agents";
   /** Then the instrumentations whose spans it leaves out. */
   readonly leaveOut?: readonly string[];
-  /** The only site of a shared key. */
+  /** The only site of a shared key, or of a shared link. */
   readonly siteId?: string;
+  /** The only trace of a shared link. */
+  readonly traceId?: string;
+  /** The hash of a shared link's password. */
+  readonly password?: string;
+  /** The origins of the pages that may frame a shared link. */
+  readonly frameOrigins?: readonly string[];
   /** Of an account on its way from or to another cell. */
   readonly move?: "moving" | "moved" | "finishing" | "undoing" | "arriving";
 }
@@ -24,15 +30,19 @@ export interface FoundKey {
   readonly endsAt: number;
 }
 
-/** The stored services of the keys that open an API. A shared key is stored apart, so older releases refuse it. */
-const storedServices = { trace: ["trace"], analytics: ["analytics", "share"] } satisfies Record<KeyService, string[]>;
+/** The stored services of the keys of a kind. A shared key is stored apart, so older releases refuse it. */
+const storedServices = { trace: ["trace"], analytics: ["analytics", "share"], link: ["link"] } satisfies Record<
+  KeyKind,
+  string[]
+>;
 
 /**
  * Finds the key with a hash and its account's present plan. Revoked keys and keys of another service are not found. One
  * probe of `api_key_hash_key`, one of `account_pkey`, one of `slot_move_pkey`.
  */
 const findKeySql = `
-  SELECT k.id AS "keyId", k.account_id AS "accountId", a.plan, a.keep, a.leave_out AS "leaveOut", k.scope, k.site_id AS "siteId", k.expires_at AS "expiresAt", v.phase AS move
+  SELECT k.id AS "keyId", k.account_id AS "accountId", a.plan, a.keep, a.leave_out AS "leaveOut", k.scope, k.site_id AS "siteId", k.trace_id AS "traceId", k.password, k.frame_origins AS "frameOrigins",
+    k.expires_at AS "expiresAt", v.phase AS move
   FROM api_key k JOIN account a ON a.id = k.account_id LEFT JOIN slot_move v ON v.slot = a.slot
   WHERE k.hash = $1 AND k.service = ANY ($2) AND k.revoked_at IS NULL`;
 
@@ -40,19 +50,23 @@ type Row = Pick<Principal, "accountId" | "keyId" | "plan" | "scope"> & {
   keep: string;
   leaveOut: string[];
   siteId: string | null;
+  traceId: string | null;
+  password: string | null;
+  frameOrigins: string[];
   expiresAt: Date | null;
   move: Principal["move"] | null;
 };
 
-export async function findKey(pool: pg.Pool, hash: Buffer, service: KeyService): Promise<FoundKey | undefined> {
+export async function findKey(pool: pg.Pool, hash: Buffer, service: KeyKind): Promise<FoundKey | undefined> {
   const values = [hash, storedServices[service]];
   const { rows } = await pool.query<Row>({ name: "find-key", text: findKeySql, values });
   if (!rows[0]) return undefined;
-  const { keep, leaveOut, siteId, expiresAt, move, ...principal } = rows[0];
+  const { keep, leaveOut, siteId, traceId, password, frameOrigins, expiresAt, move, ...principal } = rows[0];
   const endsAt = expiresAt?.getTime() ?? Number.POSITIVE_INFINITY;
   const kept = keep === "agents" && { keep, ...(leaveOut.length > 0 && { leaveOut }) };
-  const more = { ...kept, ...(siteId !== null && { siteId }), ...(move && { move }) };
-  return { principal: { ...principal, ...more } as Principal, endsAt };
+  const bounds = { ...(siteId !== null && { siteId }), ...(traceId !== null && { traceId }) };
+  const link = { ...(password !== null && { password }), ...(frameOrigins.length > 0 && { frameOrigins }) };
+  return { principal: { ...principal, ...kept, ...bounds, ...link, ...(move && { move }) } as Principal, endsAt };
 }
 
 /**

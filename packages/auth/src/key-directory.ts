@@ -1,12 +1,12 @@
 import type pg from "pg";
 import type { Logger } from "pino";
 import { createAccessCache } from "./access-cache.js";
-import { hashApiKey, type KeyService, slotOfKey } from "./api-key.js";
+import { hashApiKey, type KeyKind, slotOfKey } from "./api-key.js";
 import { type FoundKey, findKey, markKeysUsed, type Principal } from "./find-key.query.js";
 import { allSlots, type Slots } from "./slots.js";
 
 interface KeyDirectoryOptions {
-  service: KeyService;
+  service: KeyKind;
   pool: pg.Pool;
   connectionString: string;
   log: Logger;

@@ -38,7 +38,7 @@ export const tableGrants = {
     analytics_api: "SELECT, UPDATE (last_used_at)",
     collector: "SELECT, UPDATE (last_used_at)",
     worker: "SELECT (account_id, id, revoked_at, expires_at), DELETE",
-    dashboard: "SELECT, INSERT, UPDATE (name, revoked_at)",
+    dashboard: "SELECT, INSERT, UPDATE (name, revoked_at, last_used_at)",
   },
   audit: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT" },
   channel: {
@@ -97,7 +97,7 @@ export const tableGrants = {
   site_domain: { collector: "SELECT", worker: "SELECT, DELETE", dashboard: all },
   span_default: {},
   span_partition: { worker: "SELECT" },
-  slot_move: { trace_api: "SELECT", analytics_api: "SELECT", collector: "SELECT" },
+  slot_move: { trace_api: "SELECT", analytics_api: "SELECT", collector: "SELECT", dashboard: "SELECT" },
   span: { trace_api: all, worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
   // Deleting a trace removes its log records; whoever stores more of them locks none.
   span_log: { trace_api: all, worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },

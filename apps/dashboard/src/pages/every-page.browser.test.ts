@@ -27,7 +27,7 @@ const settled = `new Promise((resolve) => {
   look();
 })`;
 
-const openPaths = ["/sign-in", "/sign-up", "/forgot", "/link/:token"];
+const openPaths = ["/sign-in", "/sign-up", "/forgot", "/link/:token", "/shared/:token", "/shared/:token/events"];
 const paths = pageParts.map(({ path }) => path);
 const privatePaths = paths.filter((path) => !openPaths.includes(path));
 

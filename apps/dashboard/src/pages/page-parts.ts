@@ -14,6 +14,8 @@ export const pageParts: readonly PagePart[] = [
   { path: "/sign-up", source: "session/entry-pages.tsx", data: ["/sign-in"] },
   { path: "/forgot", source: "session/entry-pages.tsx" },
   { path: "/link/:token", source: "session/link-page.tsx", data: ["/link?token=:token"] },
+  { path: "/shared/:token", source: "sharing/shared-page.tsx", data: ["/shared/:token"] },
+  { path: "/shared/:token/events", source: "sharing/shared-page.tsx", data: ["/shared/:token"] },
   { path: "/traces", source: "traces/traces-page.tsx", data: ["/traces"] },
   { path: "/alerts", source: "alerts/alerts-page.tsx", data: ["/alerts"] },
   { path: "/sites", source: "sites/sites-page.tsx", data: ["/sites"] },

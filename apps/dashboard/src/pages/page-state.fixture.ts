@@ -23,6 +23,9 @@ export interface Ids {
   unprovenSite: string;
   agent: string;
   linkToken: string;
+  /** Pages of shared links: plain, and with a password. */
+  shared: string;
+  guarded: string;
   /** Invites a person who is known. */
   knownToken: string;
 }

@@ -6,6 +6,7 @@ import { addTrace, type NewSpan } from "../trace/trace.fixture.js";
 import { insertTrace } from "../traces/traces.fixture.js";
 import { conversationPages, insertLabelled } from "./conversation-states.fixture.js";
 import { button, click, dialog, heading, type Ids, type PageState, table, type Viewers } from "./page-state.fixture.js";
+import { sharedPages, shareSite } from "./shared-states.fixture.js";
 import { comparePages, tracePages } from "./trace-states.fixture.js";
 
 const spans: readonly NewSpan[] = [
@@ -90,6 +91,7 @@ async function fillAccount(dashboard: TestDashboard, owner: SignedIn): Promise<I
   const tokens = (await dashboard.takeMails()).map(({ text }) => /\/dashboard\/link\/([\w-]+)/.exec(text)?.[1] ?? "");
   const [linkToken = "", knownToken = ""] = tokens.slice(-2);
   return {
+    ...(await shareSite(owner, site)),
     trace,
     running,
     other: compared,
@@ -271,6 +273,7 @@ const siteSettingsPages = ({ site, unseenSite, unprovenSite }: Ids): Record<stri
       shows: (page) => page.getByText("Waiting for the first visit"),
     },
     { state: "delete", as: "owner", path: `/sites/${site}/settings`, act: click("Delete site"), shows: dialog },
+    { state: "share", as: "owner", path: `/sites/${site}/settings`, act: click("Share"), shows: dialog },
   ],
 });
 
@@ -355,6 +358,7 @@ export function pageStates(ids: Ids): Readonly<Record<string, readonly PageState
     ...conversationPages,
     ...sitePages(ids),
     ...siteSettingsPages(ids),
+    ...sharedPages(ids),
     ...accountPages,
   };
 }

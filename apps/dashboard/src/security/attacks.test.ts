@@ -116,7 +116,9 @@ describe("the work for an address", () => {
     verify: async () => ++hashes < 0,
   };
   const allowance = { network: "", isAllowed: true, retryAfterSeconds: 0, refund: async () => undefined };
-  const counting = useDashboard({ deps: { passwords, guesses: { admit: async () => allowance } } });
+  const counting = useDashboard({
+    deps: { passwords, guesses: { admit: async () => allowance, networkOf: () => "" } },
+  });
 
   it("is the same for known and unknown ones, at sign-in, sign-up and a forgotten password", async () => {
     const person = await counting.signIn(await counting.makeAccount());

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Express } from "express";
 import { useDashboard } from "../dashboard.fixture.js";
+import { shareLink } from "../sharing/sharing.fixture.js";
 
 const dashboard = useDashboard();
 const someId = "00000000-0000-7000-8000-000000000000";
@@ -13,6 +14,7 @@ const ownersBodies: Readonly<Record<string, object | undefined>> = {
   "DELETE /invitations/:invitation_id": undefined,
   "PATCH /account": { name: "Mine" },
   "DELETE /keys/:id": undefined,
+  "DELETE /links/:link_id": undefined,
   "DELETE /sites/:id": undefined,
   "POST /sites/:id/proof": undefined,
   "PUT /sites/:id/costs": { countsCosts: true },
@@ -37,7 +39,7 @@ const membersWrites = [
   ...["PATCH /me", "POST /me/password", "POST /me/account", "DELETE /me/sessions", "DELETE /me/sessions/:session_id"],
   ...["PUT /failures/:failure_id/mute", "DELETE /failures/:failure_id/mute"],
   ...["POST /sites/:id/goals", "POST /sites/:id/funnels", "PUT /report"],
-  ...["POST /keys", "POST /sites", "PATCH /sites/:id", "POST /alerts/:alert_id/retry"],
+  ...["POST /keys", "POST /sites/:id/links", "POST /sites", "PATCH /sites/:id", "POST /alerts/:alert_id/retry"],
 ];
 /** Mail programs ask for it from anywhere: its token is the proof. */
 const unsubscribe = "POST /unsubscribe/:token";
@@ -52,6 +54,15 @@ const openRoutes = [
   "GET /link",
   "POST /link",
 ];
+/** Behind no session, and the same 404 without a good link. */
+const sharedRoutes = [
+  "GET /shared/:token",
+  "POST /shared/:token/password",
+  "GET /shared/:token/stats",
+  "GET /shared/:token/events",
+  "GET /shared/:token/realtime",
+];
+const withoutSession = [...openRoutes, ...sharedRoutes];
 
 /** The routes of data as they are mounted, such as `POST /people`. */
 function mountedRoutes(app: Express): string[] {
@@ -75,12 +86,12 @@ function send(route: string, { as = dashboard.anonymous(), id = someId, body = {
 describe("every route", () => {
   it("that changes something has its people: open, a member's, an owner's, or an operator's", () => {
     const writes = mountedRoutes(dashboard.app).filter((route) => !route.startsWith("GET "));
-    const known = [...Object.keys(ownersBodies), ...Object.keys(operatorsBodies), ...membersWrites, ...openRoutes];
+    const known = [...Object.keys(ownersBodies), ...Object.keys(operatorsBodies), ...membersWrites, ...withoutSession];
     expect(writes.sort()).toEqual(known.filter((route) => !route.startsWith("GET ")).sort());
   });
 
   it("behind a session answers 401 without one", async () => {
-    const closed = mountedRoutes(dashboard.app).filter((route) => !openRoutes.includes(route));
+    const closed = mountedRoutes(dashboard.app).filter((route) => !withoutSession.includes(route));
     expect(closed.length).toBeGreaterThan(30);
     for (const route of closed) {
       const { status, body } = await send(route);
@@ -88,12 +99,25 @@ describe("every route", () => {
     }
   });
 
+  it("of a shared link answers 404 without one, also to a session", async () => {
+    const owner = await dashboard.signIn(await dashboard.makeAccount());
+    for (const as of [dashboard.anonymous(), owner]) {
+      for (const route of sharedRoutes) {
+        const { status, body } = await send(route, { as, id: "wmk_link_00_none", body: { password: "x" } });
+        expect([route, status, body]).toEqual([route, 404, { error: "Not found" }]);
+      }
+    }
+  });
+
   it("of owners answers a member 403, and of operators an owner", async () => {
     const accountId = await dashboard.makeAccount();
     const [owner, member] = [await dashboard.signIn(accountId), await dashboard.signIn(accountId, "member")];
     const { body: key } = await owner.post("/keys", { name: "k", service: "trace" }).expect(201);
+    const { body: site } = await owner.post("/sites", { domain: "mine.example", name: "Mine" }).expect(201);
+    const { id: link } = await shareLink(owner, site.id);
+    const ids: Record<string, string> = { "DELETE /keys/:id": key.id, "DELETE /links/:link_id": link };
     for (const [route, body] of Object.entries(ownersBodies)) {
-      const answer = await send(route, { as: member, body, ...(route.includes("/keys/") ? { id: key.id } : {}) });
+      const answer = await send(route, { as: member, body, ...(ids[route] && { id: ids[route] }) });
       expect([route, answer.body]).toEqual([route, { error: "Only an owner of the account may do this" }]);
     }
     for (const [route, body] of Object.entries(operatorsBodies)) {

@@ -2,19 +2,25 @@ import { AppError } from "@waymark/errors";
 import { mediaTypeOf } from "@waymark/service/http";
 import type { RequestHandler } from "express";
 
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "img-src 'self' data:",
-  "font-src 'self'",
-  "manifest-src 'self'",
-  "base-uri 'none'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-].join("; ");
+const policyFor = (frameAncestors: string) =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "connect-src 'self'",
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "manifest-src 'self'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    `frame-ancestors ${frameAncestors}`,
+    "require-trusted-types-for 'script'",
+  ].join("; ");
+
+const policy = policyFor("'none'");
+
+/** The policy of a page that pages of other origins may frame. */
+export const frameableBy = (origins: readonly string[]) => policyFor(origins.join(" "));
 
 /** Headers of every answer: no foreign script, no frame, no request to another origin. */
 export function securityHeaders(url: URL): RequestHandler {

@@ -5,12 +5,13 @@ import type { Request } from "express";
 
 const windowSeconds = 15 * 60;
 
-/** Tries in 15 minutes: per address of mail, per network, and per 48 bits of IPv6, which one customer may hold. */
+/** Tries in 15 minutes: per address of mail, per shared link, per network, and per 48 bits of IPv6, which one customer may hold. */
 const emailLimit = { name: "guess-email", points: 10, windowSeconds };
+const linkLimit = { name: "guess-shared-link", points: 100, windowSeconds };
 const networkLimit = { name: "guess-network", points: 30, windowSeconds };
 const wideNetworkLimit = { name: "guess-wide-network", points: 300, windowSeconds };
 
-type GuessKind = "sign-in" | "sign-up" | "forgot" | "link" | "password" | "invite";
+type GuessKind = "sign-in" | "sign-up" | "forgot" | "link" | "password" | "invite" | "shared";
 
 export type Guesses = ReturnType<typeof createGuesses>;
 
@@ -27,16 +28,18 @@ interface GuessesOptions {
 
 /** Counts guesses of passwords, and mails that strangers can cause. */
 export function createGuesses({ openLimiter, addressOf }: GuessesOptions) {
-  const perEmail = openLimiter(emailLimit);
+  const [perEmail, perLink] = [openLimiter(emailLimit), openLimiter(linkLimit)];
   const perNetwork = openLimiter(networkLimit);
   const perWideNetwork = openLimiter(wideNetworkLimit);
   return {
+    networkOf: (request: Request) => addressKey(addressOf(request)),
     /**
      * Counts a try. Each kind has its own counts.
-     * @returns whether the address of mail has a try left; the client's network, as wide as one customer may hold
+     * @param subject the address of mail, or the shared link
+     * @returns whether the subject has a try left; the client's network, as wide as one customer may hold
      * @throws AppError 429 when the client's network has none left
      */
-    async admit(request: Request, kind: GuessKind, email?: string) {
+    async admit(request: Request, kind: GuessKind, subject?: string) {
       const address = addressOf(request);
       const [network, wideNetwork] = [addressKey(address), addressKey(address, 48)];
       const spent = [{ limiter: perNetwork, key: keyOf(kind, network) }];
@@ -45,13 +48,14 @@ export function createGuesses({ openLimiter, addressOf }: GuessesOptions) {
         const { isAllowed, resetSeconds } = await limiter.spend(key);
         if (!isAllowed) throw tooMany(resetSeconds);
       }
-      const key = keyOf(kind, email ?? "");
-      const ofEmail = email === undefined ? undefined : await perEmail.spend(key);
-      if (ofEmail) spent.push({ limiter: perEmail, key });
+      const key = keyOf(kind, subject ?? "");
+      const limiter = kind === "shared" ? perLink : perEmail;
+      const ofSubject = subject === undefined ? undefined : await limiter.spend(key);
+      if (ofSubject) spent.push({ limiter, key });
       return {
         network: wideNetwork,
-        isAllowed: ofEmail?.isAllowed ?? true,
-        retryAfterSeconds: ofEmail?.resetSeconds ?? 0,
+        isAllowed: ofSubject?.isAllowed ?? true,
+        retryAfterSeconds: ofSubject?.resetSeconds ?? 0,
         /** Gives the try back: it was no guess. */
         refund: async () => void (await Promise.all(spent.map((each) => each.limiter.refund(each.key)))),
       };

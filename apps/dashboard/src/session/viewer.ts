@@ -53,15 +53,16 @@ export type AnswerOf<Routes extends (deps: never) => readonly Route[], Id extend
 
 type PageSpec<Query extends z.ZodType, Body extends z.ZodType> = Parameters<typeof pageRoute<Query, Body>>[0];
 
-interface ViewerSpec<Query extends z.ZodType, Body extends z.ZodType, Answer> {
+interface ViewerSpec<Asker, Query extends z.ZodType, Body extends z.ZodType, Answer> {
   query?: Query;
   body?: Body;
   status?: 200 | 201;
   /** Returns the object to answer; `{}` without one. */
-  handle(input: Parameters<PageSpec<Query, Body>["handle"]>[0] & { viewer: Viewer }): Promise<Answer>;
+  handle(input: Parameters<PageSpec<Query, Body>["handle"]>[0] & { viewer: Asker }): Promise<Answer>;
 }
 
-function routeFor(find: (response: Response) => Viewer) {
+/** Makes routes of those whom a response's guard has let in. */
+export function routeFor<Asker>(find: (response: Response) => Asker) {
   return <
     Method extends Route["method"],
     Path extends string,
@@ -71,7 +72,7 @@ function routeFor(find: (response: Response) => Viewer) {
   >(
     method: Method,
     path: Path,
-    { status = 200, handle, ...schemas }: ViewerSpec<Query, Body, Answer>,
+    { status = 200, handle, ...schemas }: ViewerSpec<Asker, Query, Body, Answer>,
   ) =>
     pageRoute<Query, Body>({
       method,

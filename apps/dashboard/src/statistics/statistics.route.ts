@@ -2,6 +2,7 @@ import { validationError } from "@waymark/errors";
 import { type Answer, pageRoute } from "@waymark/service/http";
 import { type ListName, listNames } from "@waymark/web-stats/lists";
 import {
+  type Asker,
   aiFiltersParameter,
   type CostFigures,
   checkRange,
@@ -37,8 +38,9 @@ import {
   type StatisticsDeps,
   writeCsv,
 } from "@waymark/web-stats/statistics";
+import type { Response } from "express";
 import { z } from "zod";
-import { type AnswerOf, type Viewer, viewerOf, viewerRoute } from "../session/viewer.js";
+import { type AnswerOf, viewerOf, viewerRoute } from "../session/viewer.js";
 
 const siteStatsQuery = z
   .object({
@@ -53,7 +55,8 @@ const siteStatsQuery = z
 
 /** The answer of `GET /sites/:id/stats`: the API's members, and what a page needs beside them. */
 export type SiteStats = Statistics & {
-  site: Site;
+  /** A shared link's answer has the domain alone. */
+  site: Pick<Site, "domain"> & Partial<Site>;
   /** The asked UTC days, both included. */
   days: { first: string; last: string };
   now: string;
@@ -71,17 +74,10 @@ const maxMachineBytes = 8_388_608;
 export function statisticsRoutes(deps: StatisticsDeps) {
   const machines = createMachineMemory({ pool: deps.pool, maxBytes: maxMachineBytes });
   return [
-    getStatsRoute(deps),
+    siteStatsRoute(deps, { path: "/sites/:id/stats", askerOf: viewerOf, show: (stats) => stats }),
     viewerRoute("get", "/sites/:id/events", {
       query: rangeQuery,
-      handle(input) {
-        const now = deps.now();
-        const { asked, ...days } = resolveRange(input.query, now);
-        return readOwnSite(deps, input.viewer, input, async (site, filtering) => {
-          const figures = await readInTime(asked, readEvents(deps.pool, { siteId: site.id, days, filtering }));
-          return { ...asked, site, days, now: now.toISOString(), ...figures };
-        });
-      },
+      handle: (input) => readSiteEvents(deps, input.viewer, input),
     }),
     viewerRoute("get", "/sites/:id/ai", {
       query: z.object({ ...rangeParameters, filters: aiFiltersParameter }).superRefine(checkRange),
@@ -98,13 +94,33 @@ export function statisticsRoutes(deps: StatisticsDeps) {
       },
     }),
     viewerRoute("get", "/sites/:id/realtime", {
-      query: z.object({ filters: filtersParameter }),
-      handle: (input) =>
-        readOwnSite(deps, input.viewer, input, ({ id: siteId }, filtering) =>
-          readRealtime(deps.pool, { siteId, now: deps.now(), filtering }),
-        ),
+      query: realtimeQuery,
+      handle: (input) => readSiteRealtime(deps, input.viewer, input),
     }),
   ] as const;
+}
+
+type Asked = Parameters<typeof readOwnSite>[2];
+
+export function readSiteEvents(
+  deps: StatisticsDeps,
+  asker: Asker,
+  input: Asked & { query: z.output<typeof rangeQuery> },
+) {
+  const now = deps.now();
+  const { asked, ...days } = resolveRange(input.query, now);
+  return readOwnSite(deps, asker, input, async (site, filtering) => {
+    const figures = await readInTime(asked, readEvents(deps.pool, { siteId: site.id, days, filtering }));
+    return { ...asked, site, days, now: now.toISOString(), ...figures };
+  });
+}
+
+export const realtimeQuery = z.object({ filters: filtersParameter });
+
+export function readSiteRealtime(deps: StatisticsDeps, asker: Asker, input: Asked) {
+  return readOwnSite(deps, asker, input, ({ id: siteId }, filtering) =>
+    readRealtime(deps.pool, { siteId, now: deps.now(), filtering }),
+  );
 }
 
 const aiRows = 100;
@@ -132,28 +148,34 @@ async function readAiPage(
 
 type Query = z.output<typeof siteStatsQuery>;
 
-/** `GET /sites/:id/stats`: all lists unless the request names some. */
-function getStatsRoute(deps: StatisticsDeps) {
+interface StatsWay {
+  path: string;
+  askerOf(response: Response): Asker;
+  show(stats: SiteStats): object;
+}
+
+/** `GET …/stats`: all lists unless the request names some. */
+export function siteStatsRoute(deps: StatisticsDeps, { path, askerOf, show }: StatsWay) {
   const readOverview = createOverviewReader(deps.pool);
   return pageRoute({
     method: "get",
-    path: "/sites/:id/stats",
+    path,
     query: siteStatsQuery,
     async handle(input): Promise<Answer> {
       const { query } = input;
-      const viewer = viewerOf(input.response);
+      const asker = askerOf(input.response);
       const csvList = query.csv && requireOneList(query);
-      if (csvList) return answerCsv(deps, viewer, input, csvList);
+      if (csvList) return answerCsv(deps, asker, input, csvList);
       const now = deps.now();
       const { asked, ...days } = resolveRange(query, now);
       const { limit, compare: comparison } = query;
       const lists = query.lists.length > 0 ? query.lists : listNames;
-      const body = await readOwnSite(deps, viewer, input, (site, filtering) =>
+      const stats = await readOwnSite(deps, asker, input, (site, filtering) =>
         readInTime(asked, readAll(site, filtering)),
       );
-      return { status: 200, body };
+      return { status: 200, body: show(stats) };
 
-      async function readAll(site: SiteStats["site"], filtering: Filtering | undefined): Promise<SiteStats> {
+      async function readAll(site: Site, filtering: Filtering | undefined): Promise<SiteStats> {
         const siteId = site.id;
         const range = { asked, ...days };
         const asInApi = { siteId, range, lists, limit, withPrevious: false, metrics: [], filtering };
@@ -170,12 +192,15 @@ function getStatsRoute(deps: StatisticsDeps) {
   });
 }
 
-type Input = Parameters<typeof readOwnSite>[2] & { query: Query };
-
-async function answerCsv(deps: StatisticsDeps, viewer: Viewer, input: Input, list: ListName): Promise<Answer> {
+async function answerCsv(
+  deps: StatisticsDeps,
+  asker: Asker,
+  input: Asked & { query: Query },
+  list: ListName,
+): Promise<Answer> {
   const { asked, ...days } = resolveRange(input.query, deps.now());
   const { limit } = input.query;
-  return readOwnSite(deps, viewer, input, async ({ id: siteId, domain }, filtering) => {
+  return readOwnSite(deps, asker, input, async ({ id: siteId, domain }, filtering) => {
     const rows = await readInTime(asked, readList(deps.pool, { siteId, range: days, list, limit, filtering }));
     const name = `${domain.replace(/[^\w.-]/g, "_")}-${list}-${days.first}-${days.last}.csv`;
     const headers = { "Content-Disposition": `attachment; filename="${name}"` };

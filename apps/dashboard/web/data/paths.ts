@@ -1,5 +1,11 @@
 /** Pages that need no session. */
-const openPaths = ["/dashboard/sign-in", "/dashboard/sign-up", "/dashboard/forgot", "/dashboard/link/"];
+const openPaths = [
+  "/dashboard/sign-in",
+  "/dashboard/sign-up",
+  "/dashboard/forgot",
+  "/dashboard/link/",
+  "/dashboard/shared/",
+];
 
 export function isOpenPath(path: string): boolean {
   return openPaths.some((open) => path === open || (open.endsWith("/") && path.startsWith(open)));

@@ -3,7 +3,7 @@ import type { GoalCount, GoalInput } from "../../src/goals/goals.route.js";
 import type { SiteEvents } from "../../src/statistics/statistics.route.js";
 import { api } from "../data/api.js";
 import { useQuery } from "../data/query.js";
-import { type Address, eventsPath, goalCountPath } from "../statistics/address.js";
+import { type Address, eventsPath, goalCountPath, sourceOf } from "../statistics/address.js";
 import { FormDialog, Radios, TextField, type TextFieldProps, useForm } from "../ui/form.js";
 import { formatShare, formatThings } from "../ui/format.js";
 import type { Goal } from "./goal-filters.js";
@@ -104,7 +104,9 @@ interface EventFieldsProps {
 
 /** An event of those seen, or one that is still to come. */
 function EventFields({ siteId, address, values, field }: EventFieldsProps) {
-  const { data } = useQuery<SiteEvents>(eventsPath(siteId, { ...address, filters: "" }), { staleMs: 60_000 });
+  const { data } = useQuery<SiteEvents>(eventsPath(sourceOf({ id: siteId }), { ...address, filters: "" }), {
+    staleMs: 60_000,
+  });
   const event = data?.events.find(({ name }) => name === values.event);
   const properties = Object.entries(event?.properties ?? {});
   const counts = properties.find(([name]) => name === values.property)?.[1] ?? {};

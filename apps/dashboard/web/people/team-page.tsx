@@ -76,6 +76,8 @@ function InvitationsPanel({ invitations }: { invitations: readonly Invitation[] 
 const sentences: Readonly<Record<AuditLine["action"], string>> = {
   key_created: "Created the key",
   key_revoked: "Revoked the key",
+  link_shared: "Shared",
+  link_revoked: "Ended a shared link of",
   person_invited: "Invited",
   person_joined: "Joined:",
   person_removed: "Removed",

@@ -4,6 +4,7 @@ import { useLocation, useRoute } from "preact-iso";
 import type { ListedSite, SiteList } from "../../src/sites/sites.route.js";
 import { api } from "../data/api.js";
 import { useAction, useMe, useQuery } from "../data/query.js";
+import { SharePanel } from "../sharing/share-panel.js";
 import { Segmented } from "../ui/choices.js";
 import { DialogButton } from "../ui/dialog.js";
 import { FormDialog, NameForm, TextField, useForm } from "../ui/form.js";
@@ -43,6 +44,10 @@ function Panels({ site, isOwner }: { site: ListedSite; isOwner: boolean }) {
         <Snippet domain={site.domain} />
         {!site.isWaiting && <WaitingForVisit siteId={site.id} />}
       </Panel>
+      <SharePanel
+        of={`/sites/${site.id}`}
+        says={`Anybody with a link sees the statistics of ${site.domain}, without signing in.`}
+      />
       <CostsPanel site={site} isOwner={isOwner} />
       {isOwner && <DeletePanel site={site} />}
     </>

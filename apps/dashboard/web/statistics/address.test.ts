@@ -8,9 +8,12 @@ import {
   listPath,
   readAddress,
   realtimePath,
+  sourceOf,
   statsPath,
   writeAddress,
 } from "./address.js";
+
+const source = sourceOf({ id: "s1" });
 
 describe("an address", () => {
   const day = fc.constantFrom("2026-01-01", "2026-03-15");
@@ -48,19 +51,24 @@ describe("an address", () => {
     const address = { ...defaultAddress, filters: "page:is:/a&b=c" };
     const query = "?filters=page%3Ais%3A%2Fa%26b%3Dc";
     expect(writeAddress(address)).toBe(query);
-    expect([statsPath, eventsPath, realtimePath].map((path) => path("s1", address))).toEqual([
+    expect([statsPath, eventsPath, realtimePath].map((path) => path(source, address))).toEqual([
       `/sites/s1/stats${query}`,
       `/sites/s1/events${query}`,
       `/sites/s1/realtime${query}`,
     ]);
-    expect(listPath("s1", address, { list: "hosts", isCsv: true })).toContain(`stats${query}&lists=hosts`);
+    expect(listPath(source, address, { list: "hosts", isCsv: true })).toContain(`stats${query}&lists=hosts`);
+  });
+
+  it("asks for a shared link's data by its token alone", () => {
+    expect(statsPath(sourceOf({ token: "t" }), defaultAddress)).toBe("/shared/t/stats");
+    expect(sourceOf({ token: "t", id: "s1" })).toEqual({ data: "/shared/t", page: "/dashboard/shared/t" });
   });
 
   it("asks for the page's data", () => {
-    expect(statsPath("s1", defaultAddress)).toBe("/sites/s1/stats");
+    expect(statsPath(source, defaultAddress)).toBe("/sites/s1/stats");
     const custom = readAddress({ from: "2026-01-01", to: "2026-01-02", compare: "year", figure: "events" });
-    expect(statsPath("s1", custom)).toBe("/sites/s1/stats?from=2026-01-01&to=2026-01-02&compare=year");
-    expect(listPath("s1", custom, { list: "topPages", isCsv: true })).toBe(
+    expect(statsPath(source, custom)).toBe("/sites/s1/stats?from=2026-01-01&to=2026-01-02&compare=year");
+    expect(listPath(source, custom, { list: "topPages", isCsv: true })).toBe(
       "/sites/s1/stats?from=2026-01-01&to=2026-01-02&lists=topPages&limit=1000&csv=1",
     );
   });

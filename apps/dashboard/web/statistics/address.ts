@@ -66,26 +66,40 @@ function shared({ range, from, to, filters }: Address): Record<string, string | 
   return from !== undefined && to !== undefined ? { from, to, filters } : unlike({ range, filters });
 }
 
-function sitePath(siteId: string, query: string): string {
-  return `/sites/${encodeURIComponent(siteId)}/${query}`;
+/** Where the statistics of a site are: of the account's own, or of a shared link. */
+export interface Source {
+  /** Below the data's address. */
+  data: string;
+  page: string;
+  /** Of the account's own. */
+  siteId?: string;
 }
 
-export function statsPath(siteId: string, address: Address): string {
-  return sitePath(siteId, `stats${queryOf({ ...shared(address), ...unlike({ compare: address.compare }) })}`);
+const dataOf = (siteId: string) => `/sites/${encodeURIComponent(siteId)}`;
+
+export function sourceOf({ id = "", token }: Readonly<Record<string, string>>): Source {
+  if (token !== undefined) return { data: `/shared/${token}`, page: `/dashboard/shared/${token}` };
+  return { data: dataOf(id), page: `/dashboard/sites/${id}`, siteId: id };
+}
+
+type Data = Pick<Source, "data">;
+
+export function statsPath({ data }: Data, address: Address): string {
+  return `${data}/stats${queryOf({ ...shared(address), ...unlike({ compare: address.compare }) })}`;
 }
 
 /** The path of one list with all its rows, or of its file. */
-export function listPath(siteId: string, address: Address, { list, isCsv }: { list: string; isCsv: boolean }): string {
+export function listPath({ data }: Data, address: Address, { list, isCsv }: { list: string; isCsv: boolean }): string {
   const rows = { lists: list, limit: 1000, ...(isCsv ? { csv: 1 } : { compare: "off" }) };
-  return sitePath(siteId, `stats${queryOf({ ...shared(address), ...rows })}`);
+  return `${data}/stats${queryOf({ ...shared(address), ...rows })}`;
 }
 
-export function eventsPath(siteId: string, address: Address): string {
-  return sitePath(siteId, `events${queryOf(shared(address))}`);
+export function eventsPath({ data }: Data, address: Address): string {
+  return `${data}/events${queryOf(shared(address))}`;
 }
 
 export function goalsPath(siteId: string, address: Address): string {
-  return sitePath(siteId, `goals${queryOf({ ...shared(address), ...unlike({ compare: address.compare }) })}`);
+  return `${dataOf(siteId)}/goals${queryOf({ ...shared(address), ...unlike({ compare: address.compare }) })}`;
 }
 
 /** @param rule a goal's, in the API's words */
@@ -94,17 +108,17 @@ export function goalCountPath(
   address: Address,
   rule: Readonly<Record<string, string | undefined>>,
 ): string {
-  return sitePath(siteId, `goals/count${queryOf({ ...shared(address), ...rule })}`);
+  return `${dataOf(siteId)}/goals/count${queryOf({ ...shared(address), ...rule })}`;
 }
 
 export function funnelsPath(siteId: string, address: Address): string {
-  return sitePath(siteId, `funnels${queryOf(shared(address))}`);
+  return `${dataOf(siteId)}/funnels${queryOf(shared(address))}`;
 }
 
-export function realtimePath(siteId: string, { filters }: Address): string {
-  return sitePath(siteId, `realtime${queryOf({ filters })}`);
+export function realtimePath({ data }: Data, { filters }: Address): string {
+  return `${data}/realtime${queryOf({ filters })}`;
 }
 
-export function aiPath(siteId: string, address: Address): string {
-  return sitePath(siteId, `ai${queryOf(shared(address))}`);
+export function aiPath({ data }: Data, address: Address): string {
+  return `${data}/ai${queryOf(shared(address))}`;
 }

@@ -17,9 +17,9 @@ import { ValueBar } from "./value-bar.js";
 const pollMs = 60_000;
 
 export function AiPage() {
-  const { siteId, address, change, onFilters } = useAddress();
+  const { source, address, change, onFilters } = useAddress();
   const { filters } = address;
-  const ai = useQuery<SiteAi>(aiPath(siteId, address), { keepPrevious: true, pollMs });
+  const ai = useQuery<SiteAi>(aiPath(source, address), { keepPrevious: true, pollMs });
   const { data } = ai;
   const refusal = ai.error?.fields["filters"];
   if (ai.error?.status === 404) return <MissingPage title="Site not found" />;
@@ -27,9 +27,7 @@ export function AiPage() {
     <Page
       title="AI"
       crumbs={
-        <a href={`/dashboard/sites/${siteId}${writeAddress({ ...address, filters: "" })}`}>
-          {data?.site.domain ?? "Statistics"}
-        </a>
+        <a href={`${source.page}${writeAddress({ ...address, filters: "" })}`}>{data?.site.domain ?? "Statistics"}</a>
       }
       note={data && `${data.days.first} to ${data.days.last}, UTC days, beside as many days before.`}
       actions={<RangeControls address={address} days={data?.days} onAddress={change} />}

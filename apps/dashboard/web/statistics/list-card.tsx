@@ -9,7 +9,7 @@ import { formatCount, formatShare, formatThings } from "../ui/format.js";
 import { ErrorNote, Skeleton } from "../ui/page.js";
 import { type Column, TableRows } from "../ui/table.js";
 import { Tabs } from "../ui/tabs.js";
-import { type Address, listPath } from "./address.js";
+import { type Address, listPath, type Source } from "./address.js";
 import { type CardList, type cards, firstRows, labelOf, type Row, toRows } from "./cards.js";
 import { hasFilter, type PageFilters, toggleFilter } from "./filters.js";
 import { ValueBar } from "./value-bar.js";
@@ -17,6 +17,7 @@ import { ValueBar } from "./value-bar.js";
 const shownRows = 9;
 
 interface ContentProps extends Pick<PageFilters, "onFilters"> {
+  source: Source;
   stats: SiteStats;
   address: Address;
 }
@@ -41,7 +42,7 @@ export function ListCard({ card, ...page }: ContentProps & { card: (typeof cards
 }
 
 function CardContent({ list, ...page }: ContentProps & { list: CardList }) {
-  const { stats, address, onFilters } = page;
+  const { source, stats, address, onFilters } = page;
   const [isOpen, setOpen] = useState(false);
   const rows = toRows(list.list, stats[list.list]);
   const shown = firstRows(rows, shownRows);
@@ -67,7 +68,7 @@ function CardContent({ list, ...page }: ContentProps & { list: CardList }) {
         <button type="button" class="text-button" onClick={() => setOpen(true)}>
           All {plural}
         </button>
-        <a class="text-button" href={csvLink(stats.site.id, address, list)} download aria-label={`CSV of ${plural}`}>
+        <a class="text-button" href={csvLink(source, address, list)} download aria-label={`CSV of ${plural}`}>
           CSV
         </a>
       </footer>
@@ -92,8 +93,8 @@ export function EmptyTable({ label, text }: { label: string; text: string }) {
   );
 }
 
-export function csvLink(siteId: string, address: Address, { list }: Pick<CardList, "list">): string {
-  return `/dashboard/api${listPath(siteId, address, { list, isCsv: true })}`;
+export function csvLink(source: Source, address: Address, { list }: Pick<CardList, "list">): string {
+  return `/dashboard/api${listPath(source, address, { list, isCsv: true })}`;
 }
 
 interface DialogProps extends ContentProps {
@@ -102,10 +103,9 @@ interface DialogProps extends ContentProps {
   onClose(): void;
 }
 
-function AllDialog({ list, plural, stats, address, onFilters, onClose }: DialogProps) {
+function AllDialog({ list, plural, source, address, onFilters, onClose }: DialogProps) {
   const [search, setSearch] = useState("");
-  const siteId = stats.site.id;
-  const { data, error, refetch } = useQuery<SiteStats>(listPath(siteId, address, { list: list.list, isCsv: false }));
+  const { data, error, refetch } = useQuery<SiteStats>(listPath(source, address, { list: list.list, isCsv: false }));
   const rows = toRows(list.list, data?.[list.list]);
   const wanted = search.trim().toLowerCase();
   const found = rows.filter(({ value }) =>
@@ -115,7 +115,7 @@ function AllDialog({ list, plural, stats, address, onFilters, onClose }: DialogP
     onClose();
     onFilters(filters);
   };
-  const actions = <ButtonLink text="CSV" href={csvLink(siteId, address, list)} download icon="download" />;
+  const actions = <ButtonLink text="CSV" href={csvLink(source, address, list)} download icon="download" />;
   return (
     <Dialog title={`All ${plural}`} onClose={onClose} actions={actions} isWide>
       <TextField label="Search" name="search" value={search} onValue={setSearch} autocomplete="off" />

@@ -2,7 +2,7 @@ import { useLocation, useRoute } from "preact-iso";
 import type { SiteStats } from "../../src/statistics/statistics.route.js";
 import { Segmented, Select } from "../ui/choices.js";
 import { DateRange } from "../ui/date-range.js";
-import { type Address, maxDays, readAddress, writeAddress } from "./address.js";
+import { type Address, maxDays, readAddress, sourceOf, writeAddress } from "./address.js";
 
 const choices = [
   { value: "today", label: "Today" },
@@ -12,11 +12,11 @@ const choices = [
 ] as const;
 
 export function useAddress() {
-  const siteId = useRoute().params["id"] ?? "";
+  const source = sourceOf(useRoute().params);
   const { query, path, route } = useLocation();
   const address = readAddress(query);
   const change = (next: Address) => route(`${path}${writeAddress(next)}`, next.filters === address.filters);
-  return { siteId, address, change, onFilters: (filters: string) => change({ ...address, filters }) };
+  return { source, address, change, onFilters: (filters: string) => change({ ...address, filters }) };
 }
 
 interface RangeProps {

@@ -10,7 +10,7 @@ import { announce } from "../ui/announce.js";
 import { ButtonLink } from "../ui/button.js";
 import { formatCount, formatDuration, formatShare } from "../ui/format.js";
 import { Menu, MenuItem } from "../ui/menu.js";
-import { Banner, ErrorNote, MissingPage, Page, Skeleton, StatusDot } from "../ui/page.js";
+import { Banner, Empty, ErrorNote, Page, Panel, Skeleton, StatusDot } from "../ui/page.js";
 import { keepLastSite } from "../ui/preferences.js";
 import {
   type Address,
@@ -18,6 +18,7 @@ import {
   type FigureName,
   figureNames,
   realtimePath,
+  type Source,
   statsPath,
   writeAddress,
 } from "./address.js";
@@ -29,34 +30,35 @@ import { EventParts } from "./event-parts.js";
 import { FilterRefusal, StatisticsChips } from "./filter-chips.js";
 import type { PageFilters } from "./filters.js";
 import { csvLink, EmptyTable, ListCard, placeOf } from "./list-card.js";
+import { MissingSite } from "./missing-site.js";
 import { CompareControl, RangeControls, RangeNote, useAddress } from "./range-controls.js";
 
 const pollMs = 60_000;
 const waitPollMs = 3_000;
 
 export function StatisticsPage() {
-  const { siteId, address, change, onFilters } = useAddress();
-  const stats = useSiteStats(siteId, address);
+  const { source, address, change, onFilters } = useAddress();
+  const stats = useSiteStats(source, address);
   const { filters } = address;
   const { data, error } = stats;
   const refusal = error?.fields["filters"];
-  if (error?.status === 404) return <MissingPage title="Site not found" />;
+  if (error?.status === 404) return <MissingSite source={source} />;
   const isWaiting = data !== undefined && !data.hasEvents;
   return (
     <Page
       title={data?.site.domain ?? "Statistics"}
-      aside={data && <SiteAside siteId={siteId} address={address} isLive={!isWaiting} />}
+      aside={data && <SiteAside source={source} address={address} isLive={!isWaiting} />}
       note={data && !isWaiting && <RangeNote stats={data} address={address} />}
-      actions={!isWaiting && <Actions siteId={siteId} address={address} days={data?.days} onAddress={change} />}
+      actions={!isWaiting && <Actions source={source} address={address} days={data?.days} onAddress={change} />}
     >
       {!isWaiting && <StatisticsChips filters={filters} onFilters={onFilters} />}
       {refusal && <FilterRefusal text={refusal} />}
       {error && !refusal && <ErrorNote error={error} onRetry={stats.refetch} />}
       {!data && !error && <Skeleton rows={12} />}
-      {isWaiting && <FirstVisit domain={data.site.domain} />}
+      {isWaiting && (source.siteId === undefined ? <NoVisits /> : <FirstVisit domain={data.site.domain} />)}
       {data && !isWaiting && (
         <div aria-busy={stats.isPrevious}>
-          <Content stats={data} isPrevious={stats.isPrevious} address={address} onAddress={change} />
+          <Content source={source} stats={data} isPrevious={stats.isPrevious} address={address} onAddress={change} />
         </div>
       )}
     </Page>
@@ -64,8 +66,8 @@ export function StatisticsPage() {
 }
 
 /** Asks for the statistics: often until the first visit, and says when it came. */
-function useSiteStats(siteId: string, address: Address) {
-  const path = statsPath(siteId, address);
+function useSiteStats(source: Source, address: Address) {
+  const path = statsPath(source, address);
   const [isWaiting, setWaiting] = useState(false);
   const stats = useQuery<SiteStats>(path, { keepPrevious: true, pollMs: isWaiting ? waitPollMs : pollMs });
   const hasEvents = stats.data?.hasEvents;
@@ -73,7 +75,7 @@ function useSiteStats(siteId: string, address: Address) {
     if (hasEvents && isWaiting) announce("The first visit arrived");
     setWaiting(hasEvents === false);
   }, [hasEvents]);
-  const known = stats.data?.site.id;
+  const known = stats.data && source.siteId;
   useEffect(() => {
     if (known) keepLastSite(known);
   }, [known]);
@@ -81,23 +83,32 @@ function useSiteStats(siteId: string, address: Address) {
 }
 
 interface PartProps {
+  source: Source;
   address: Address;
   onAddress(address: Address): void;
 }
 
-function Actions({ siteId, days, ...part }: PartProps & { siteId: string; days: SiteStats["days"] | undefined }) {
-  const csv = csvLink(siteId, part.address, { list: "topPages" });
+function Actions({ source, days, ...part }: PartProps & { days: SiteStats["days"] | undefined }) {
+  const csv = csvLink(source, part.address, { list: "topPages" });
   return (
     <>
       <RangeControls {...part} days={days} />
       <CompareControl {...part} />
-      <ButtonLink text="AI" href={`/dashboard/sites/${siteId}/ai${writeAddress({ ...part.address, filters: "" })}`} />
+      {source.siteId !== undefined && (
+        <ButtonLink text="AI" href={`${source.page}/ai${writeAddress({ ...part.address, filters: "" })}`} />
+      )}
       <ButtonLink text="CSV" href={csv} download title="The pages of this range, up to 1,000 rows" />
     </>
   );
 }
 
-function Content({ stats, isPrevious, address, onAddress }: PartProps & { stats: SiteStats; isPrevious: boolean }) {
+function Content({
+  source,
+  stats,
+  isPrevious,
+  address,
+  onAddress,
+}: PartProps & { stats: SiteStats; isPrevious: boolean }) {
   const { overview, now } = stats;
   const { figure, filters } = address;
   const onFilters = (next: string) => onAddress({ ...address, filters: next });
@@ -129,11 +140,13 @@ function Content({ stats, isPrevious, address, onAddress }: PartProps & { stats:
       </section>
       <div class="stat-cards">
         {cards.map((card) => (
-          <ListCard key={card.name} card={card} stats={stats} address={address} onFilters={onFilters} />
+          <ListCard key={card.name} card={card} source={source} stats={stats} address={address} onFilters={onFilters} />
         ))}
       </div>
-      <EventsCard siteId={stats.site.id} address={address} filters={filters} onFilters={onFilters} />
-      <GoalsPart siteId={stats.site.id} address={shown.current} filters={filters} onFilters={onFilters} />
+      <EventsCard source={source} address={address} filters={filters} onFilters={onFilters} />
+      {source.siteId !== undefined && (
+        <GoalsPart siteId={source.siteId} address={shown.current} filters={filters} onFilters={onFilters} />
+      )}
     </>
   );
 }
@@ -155,9 +168,9 @@ function MissingGoals() {
 }
 
 /** Custom events have a request of their own: many properties never keep the figures waiting. */
-function EventsCard({ siteId, address, ...page }: PageFilters & { siteId: string; address: Address }) {
-  const { data, error, refetch } = useQuery<SiteEvents>(eventsPath(siteId, address), { keepPrevious: true, pollMs });
-  const all = `/dashboard/sites/${siteId}/events${writeAddress(address)}`;
+function EventsCard({ source, address, ...page }: PageFilters & Pick<PartProps, "source" | "address">) {
+  const { data, error, refetch } = useQuery<SiteEvents>(eventsPath(source, address), { keepPrevious: true, pollMs });
+  const all = `${source.page}/events${writeAddress(address)}`;
   return (
     <section class="panel is-flush" aria-label="Custom events">
       <h2 class="card-title">Custom events</h2>
@@ -190,25 +203,42 @@ function FirstVisit({ domain }: { domain: string }) {
   );
 }
 
+function NoVisits() {
+  return (
+    <Panel>
+      <Empty title="No visits yet" text="The figures appear here with the first one." />
+    </Panel>
+  );
+}
+
 const nowPollMs = 10_000;
 
-function SiteAside({ siteId, address, isLive }: { siteId: string; address: Address; isLive: boolean }) {
+type AsideProps = Pick<PartProps, "source" | "address"> & { isLive: boolean };
+
+function SiteAside({ source, address, isLive }: AsideProps) {
+  const { siteId } = source;
+  return (
+    <>
+      {siteId !== undefined && <SiteMenu siteId={siteId} address={address} />}
+      {isLive && <Now path={realtimePath(source, address)} />}
+    </>
+  );
+}
+
+function SiteMenu({ siteId, address }: { siteId: string; address: Address }) {
   const { data } = useQuery<SiteList>("/sites", { staleMs: 60_000 });
   const query = writeAddress({ ...address, filters: "" });
   const others = data?.sites.filter(({ id }) => id !== siteId) ?? [];
   return (
-    <>
-      <Menu label="Sites" icon="down" look="quiet" isIconOnly>
-        {others.map(({ id, domain }) => (
-          <MenuItem key={id} href={`/dashboard/sites/${id}${query}`}>
-            {domain}
-          </MenuItem>
-        ))}
-        <MenuItem href={`/dashboard/sites/${siteId}/settings`}>Settings of this site</MenuItem>
-        <MenuItem href="/dashboard/sites">All sites</MenuItem>
-      </Menu>
-      {isLive && <Now path={realtimePath(siteId, address)} />}
-    </>
+    <Menu label="Sites" icon="down" look="quiet" isIconOnly>
+      {others.map(({ id, domain }) => (
+        <MenuItem key={id} href={`/dashboard/sites/${id}${query}`}>
+          {domain}
+        </MenuItem>
+      ))}
+      <MenuItem href={`/dashboard/sites/${siteId}/settings`}>Settings of this site</MenuItem>
+      <MenuItem href="/dashboard/sites">All sites</MenuItem>
+    </Menu>
   );
 }
 

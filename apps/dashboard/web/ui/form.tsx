@@ -45,7 +45,7 @@ function Note({ text, ...attributes }: { id: string; class: string; text: Compon
 export interface TextFieldProps extends FieldProps {
   value: string;
   onValue(value: string): void;
-  type?: "text" | "email" | "password" | "number";
+  type?: "text" | "email" | "password" | "number" | "date";
   autocomplete?: "name" | "username" | "email" | "current-password" | "new-password" | "off";
   name?: string;
   placeholder?: string;

@@ -5,6 +5,8 @@ import type { Role } from "./sessions/session.query.js";
 type AuditAction =
   | "key_created"
   | "key_revoked"
+  | "link_shared"
+  | "link_revoked"
   | "person_invited"
   | "person_joined"
   | "person_removed"

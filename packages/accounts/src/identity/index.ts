@@ -37,6 +37,7 @@ export {
   switchAccount,
 } from "./sessions/session.query.js";
 export {
+  createLinkCookie,
   createSessionCookie,
   createSessions,
   createSignUpCookie,

@@ -1,10 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { createKeyDirectory } from "@waymark/auth";
 import { byRole, createPool, grantRoles, roleUrl, withTransaction } from "@waymark/database";
 import { createRefusals } from "@waymark/service/http";
 import { useDatabase, useRolePrefix } from "@waymark/testing";
 import type pg from "pg";
+import { pino } from "pino";
 import { Registry } from "prom-client";
+import { issueKey, readSharedLinks, revokeKey } from "../keys.js";
 import { listAudit } from "./audit.query.js";
 import { createLink } from "./links/link.query.js";
 import { useLink } from "./links/use-link.js";
@@ -82,6 +85,25 @@ describe("the dashboard's role", () => {
       "person_joined",
       "person_joined",
     ]);
+  });
+
+  it("may make, open and revoke a shared link", async () => {
+    const [accountId, siteId, log] = [randomUUID(), randomUUID(), pino({ level: "silent" })];
+    await database.pool.query(
+      "INSERT INTO account (id, email, plan) VALUES ($1, gen_random_uuid() || '@example.com', 'pro')",
+      [accountId],
+    );
+    const site = "INSERT INTO site (id, account_id, domain, name) VALUES ($1, $2, 'a.example', 's')";
+    await database.pool.query(site, [siteId, accountId]);
+    const share = { siteId, expiresAt: new Date(Date.now() + 60_000) };
+    const { id, key } = await issueKey(pool, { accountId, service: "link", name: "a.example", share });
+    const links = createKeyDirectory({ service: "link", pool, connectionString: database.directUrl, log });
+    expect(await links.find(key)).toMatchObject({ accountId, siteId });
+    await links.stop();
+    const [listed] = await readSharedLinks(pool, accountId, { subjectId: siteId });
+    expect(listed).toMatchObject({ id, lastUsedAt: expect.any(Date) });
+    await revokeKey(pool, { keyId: id, accountId });
+    expect(await readSharedLinks(pool, accountId, {})).toEqual([]);
   });
 
   it("may not change the record", async () => {

@@ -101,6 +101,9 @@ const recipes: Readonly<Record<string, () => unknown>> = {
   }),
   "dashboard POST /dashboard/api/sites": () => ({ domain: `s${random()}.{{domain:0}}`, name: "{{mark:0}}" }),
   "dashboard PATCH /dashboard/api/sites/{id}": () => ({ name: "{{mark:1}}" }),
+  "dashboard POST /dashboard/api/sites/{id}/links": () => ({
+    lastDay: new Date(Date.now() + 86_400_000).toISOString().slice(0, 10),
+  }),
   "dashboard POST /dashboard/api/sites/{id}/goals": () => ({ event: `{{mark:1}}-${random()}` }),
   "dashboard POST /dashboard/api/sites/{id}/funnels": () => ({
     name: `{{mark:1}}-${random()}`,

@@ -160,7 +160,8 @@ async function judge(system: System, act: Act, performed: Performed, others: rea
   return faults;
 }
 
-const openPaths = /^\/(health|ready|webhooks\/|js\/|api\/event)|\/dashboard\/api\/(sign-|forgot|link|unsubscribe)/;
+const openPaths =
+  /^\/(health|ready|webhooks\/|js\/|api\/event)|\/dashboard\/api\/(sign-|forgot|link$|unsubscribe|shared)/;
 
 function isGuarded({ path }: Operation): boolean {
   return !openPaths.test(path);

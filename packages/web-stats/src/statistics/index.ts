@@ -64,6 +64,7 @@ export {
 } from "./range.js";
 export { createOverviewReader, type Figures, type Overview } from "./read-overview.js";
 export {
+  type Asker,
   listSites,
   readOwnColumns,
   readOwnSite,

@@ -13,8 +13,8 @@ export interface StatisticsDeps {
   now(): Date;
 }
 
-/** Who asks, with the only site of a shared key. */
-interface Asker {
+/** Who asks, with the only site of a shared key or link. */
+export interface Asker {
   accountId: string;
   siteId?: string | undefined;
 }
@@ -25,7 +25,7 @@ interface SiteInput {
 }
 
 /**
- * Reads from the site that a request names, when it is the account's turn: its columns where there are filters. Refusing a
+ * Reads from the site that a request names, or that a link is of, when it is the account's turn: its columns where there are filters. Refusing a
  * request asks the database nothing.
  * @throws AppError 404 when the account does not have the site or a shared key is of another one, 429 or 503 when too many reads are under way
  */
@@ -61,7 +61,7 @@ export async function readOwnColumns<Result>(
 }
 
 async function ownSite({ pool }: StatisticsDeps, { accountId, siteId }: Asker, { params }: SiteInput): Promise<Site> {
-  const site = await requireSite(pool, accountId, params["id"] ?? "");
+  const site = await requireSite(pool, accountId, params["id"] ?? siteId ?? "");
   if (siteId !== undefined && siteId !== site.id) throw new AppError("site_not_found");
   return site;
 }

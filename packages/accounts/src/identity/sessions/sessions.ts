@@ -65,18 +65,31 @@ const daySeconds = 24 * 3_600;
 
 /** @param url of the dashboard; decides about the cookie's name and `Secure` */
 export function createSessionCookie(url: URL) {
-  return createCookie(url, "waymark", 90 * daySeconds);
+  return createCookie(url, { plainName: "waymark", maxAgeSeconds: 90 * daySeconds });
 }
 
 /** Keeps the proof of a sign-up as long as its link lives. */
 export function createSignUpCookie(url: URL) {
-  return createCookie(url, "waymark-sign-up", daySeconds);
+  return createCookie(url, { plainName: "waymark-sign-up", maxAgeSeconds: daySeconds });
 }
 
-/** Browsers accept the prefix `__Host-` only over https, without `Domain` and with `Path=/`. */
-function createCookie(url: URL, plainName: string, maxAgeSeconds: number) {
-  const name = url.protocol === "https:" ? `__Host-${plainName}` : plainName;
-  const attributes = `Path=/; HttpOnly; SameSite=Lax${url.protocol === "https:" ? "; Secure" : ""}`;
+/** Keeps the proof of a shared link's password, and goes to this link alone. */
+export function createLinkCookie(url: URL, path: string) {
+  return createCookie(url, { plainName: "waymark-shared", maxAgeSeconds: daySeconds, path, sameSite: "Strict" });
+}
+
+interface CookieOptions {
+  plainName: string;
+  maxAgeSeconds: number;
+  path?: string;
+  sameSite?: "Lax" | "Strict";
+}
+
+/** Browsers accept the prefix `__Host-` only over https, without `Domain` and with `Path=/`; `__Secure-` with any path. */
+function createCookie(url: URL, { plainName, maxAgeSeconds, path = "/", sameSite = "Lax" }: CookieOptions) {
+  const isSecure = url.protocol === "https:";
+  const name = isSecure ? `${path === "/" ? "__Host-" : "__Secure-"}${plainName}` : plainName;
+  const attributes = `Path=${path}; HttpOnly; SameSite=${sameSite}${isSecure ? "; Secure" : ""}`;
   return {
     read(header: string | undefined): string | undefined {
       const parts = (header ?? "").split(";").map((part) => part.trim());
