@@ -37,7 +37,7 @@ export function Funnels(part: PartProps) {
                 ? `A funnel is ${stepsPerFunnel.min} to ${stepsPerFunnel.max} goals in order, and shows where visitors leave.`
                 : "Visitors count for a step after all before it, in this order, on one UTC day."}
             </p>
-            <div class="funnels">
+            <div class="funnels" aria-busy={funnels.isPrevious}>
               {(isWhole ? all : all.slice(0, shownFunnels)).map((funnel) => (
                 <FunnelTable key={funnel.id} funnel={funnel} bounds={stepsPerFunnel} {...part} />
               ))}

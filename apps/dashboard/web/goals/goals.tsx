@@ -51,10 +51,10 @@ export function Goals({ siteId, address, ...page }: GoalsProps) {
                 text="A goal is what visitors should do: view a page, or send a custom event, such as a sign-up. It counts past visits, too. Goals in order make a funnel."
               />
             ) : (
-              <>
+              <div aria-busy={goals.isPrevious}>
                 {coverage && <p class="note goals-note">{coverageNote(coverage)}</p>}
                 <GoalsTable {...part} />
-              </>
+              </div>
             )
           }
         </Loaded>
