@@ -84,7 +84,7 @@ export const tableGrants = {
   pending_span: { trace_api: all, worker: "SELECT, DELETE" },
   person: { worker: "SELECT (id), DELETE", dashboard: all },
   rate_limit: { analytics_api: write, worker: "SELECT, DELETE", dashboard: write },
-  score: { trace_api: "SELECT, INSERT, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
+  score: { trace_api: "SELECT, INSERT, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, INSERT, DELETE" },
   session: { worker: "SELECT, DELETE", dashboard: all },
   site: {
     trace_api: "SELECT (account_id, costs_until)",
@@ -109,7 +109,7 @@ export const tableGrants = {
   trace_change: { trace_api: write, worker: all, dashboard: "SELECT" },
   trace_context: { trace_api: "SELECT, INSERT, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
   trace_failure: { trace_api: all, worker: all, dashboard: all },
-  trace_usage: { trace_api: write, worker: all, dashboard: "SELECT" },
+  trace_usage: { trace_api: write, worker: all, dashboard: write },
   trace_visit: { trace_api: "SELECT, INSERT, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
   visit: { analytics_api: "SELECT", collector: all, worker: "SELECT, DELETE", dashboard: "SELECT" },
   visit_cost: { analytics_api: "SELECT", worker: "SELECT, INSERT, DELETE", dashboard: "SELECT" },

@@ -6,7 +6,6 @@ export {
   keepTraceSql,
   type LoggedBatching,
   type OnLock,
-  oneAtATime,
   oneByOne,
   onLockStatements,
   skipLockedSql,
@@ -41,6 +40,7 @@ export { findOtelTrace } from "./find-otel-trace.query.js";
 export { largeAnswerLimits } from "./get-large-trace.query.js";
 export { createTraceReader, type TraceReader } from "./get-trace.query.js";
 export { getUsage, readUsedTraces } from "./get-usage.query.js";
+export { type KeyRefusal, keyStateSql } from "./idempotency-key.js";
 export {
   droppedNameSchema,
   type KeepMode,
@@ -125,10 +125,17 @@ export { type OutlinePage, type OutlineTrace, readLabels, readOutline } from "./
 export { readContent, readSpan, type SpanContents } from "./read-span.query.js";
 export { readStream, type StreamPage, type StreamPosition } from "./read-stream.query.js";
 export {
+  bytesOfScore,
+  createScoreAdder,
+  newScoreSchema,
+  requireStored,
+} from "./scores/add-score.query.js";
+export { deleteScore } from "./scores/delete-score.query.js";
+export {
   agentScoresQuerySchema,
   agentScoresToRead,
-  maxScoreName,
   readAgentScores,
+  readGivenScores,
   readTraceScores,
   scoreSummarySchema,
   traceScoreSchema,
@@ -162,6 +169,18 @@ export {
   statusTimeSql,
   type TraceStatus,
 } from "./statuses.js";
+export {
+  type BytesUsed,
+  byteLimit,
+  byteValues,
+  type CountedRequest,
+  grantBytesSql,
+  hasUsageLockSql,
+  lockedUsageSql,
+  refusalOfBytes,
+  storedBytes,
+  usedBytesSql,
+} from "./stored-bytes.js";
 export {
   type FinalTrace,
   finalTraceSchema,

@@ -1,16 +1,21 @@
 import type { rowIsLocked } from "@waymark/database";
-import { type Batching, type Columns, columnArrays, type OnLock, onLockStatements, unnestSql } from "@waymark/traces";
-import { hasContent, type MappedLog } from "@waymark/traces/otlp";
-import type pg from "pg";
 import {
+  type Batching,
   type BytesUsed,
+  type Columns,
   type CountedRequest,
+  columnArrays,
   grantBytesSql,
   lockedUsageSql,
+  type OnLock,
+  onLockStatements,
   refusalOfBytes,
   storedBytes,
+  unnestSql,
   usedBytesSql,
-} from "../usage/stored-bytes.js";
+} from "@waymark/traces";
+import { hasContent, type MappedLog } from "@waymark/traces/otlp";
+import type pg from "pg";
 
 export interface LogsToAdd extends Omit<CountedRequest, "bytes"> {
   accountId: string;

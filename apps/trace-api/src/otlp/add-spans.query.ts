@@ -1,18 +1,25 @@
 import { idBounds, rowIsLocked, withTransaction } from "@waymark/database";
 import {
   type Batching,
+  type BytesUsed,
   type Columns,
+  type CountedRequest,
   columnArrays,
   fieldOf,
+  grantBytesSql,
   isSpanSql,
   keepTraceSql,
+  lockedUsageSql,
   maxScoresPerTrace,
   type OnLock,
   oneByOne,
   onLockStatements,
+  refusalOfBytes,
   sizedNames,
   spanColumns,
+  storedBytes,
   unnestSql,
+  usedBytesSql,
 } from "@waymark/traces";
 import { type Context, type Evaluation, type MappedSpan, spanUuid } from "@waymark/traces/otlp";
 import type pg from "pg";
@@ -24,15 +31,6 @@ import {
   type PriceUsage,
 } from "../model-calls/model-call.js";
 import { maxSpansPerStatement } from "../spans/add-spans.js";
-import {
-  type BytesUsed,
-  type CountedRequest,
-  grantBytesSql,
-  lockedUsageSql,
-  refusalOfBytes,
-  storedBytes,
-  usedBytesSql,
-} from "../usage/stored-bytes.js";
 import { ownBytes } from "./trace-group.js";
 
 /** Spans of one request and one trace, stored all or none. */

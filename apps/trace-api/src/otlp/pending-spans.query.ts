@@ -1,17 +1,22 @@
 import { createHash } from "node:crypto";
 import type { rowIsLocked } from "@waymark/database";
-import { type Batching, type Columns, columnArrays, type OnLock, onLockStatements, unnestSql } from "@waymark/traces";
-import type { Context, MappedSpan } from "@waymark/traces/otlp";
-import type pg from "pg";
 import {
+  type Batching,
   type BytesUsed,
+  type Columns,
   type CountedRequest,
+  columnArrays,
   grantBytesSql,
   lockedUsageSql,
+  type OnLock,
+  onLockStatements,
   refusalOfBytes,
   storedBytes,
+  unnestSql,
   usedBytesSql,
-} from "../usage/stored-bytes.js";
+} from "@waymark/traces";
+import type { Context, MappedSpan } from "@waymark/traces/otlp";
+import type pg from "pg";
 import { inPortions, isRoot, ownBytes, type TraceGroup } from "./trace-group.js";
 
 interface PendingPart {

@@ -5,10 +5,14 @@ import { errorSchema, named, route } from "@waymark/service/http";
 import {
   agentScoresQuerySchema,
   agentScoresToRead,
+  bytesOfScore,
+  createScoreAdder,
   fewWaiting,
   maxScoresPerTrace,
+  newScoreSchema,
   oneByOne,
   readAgentScores,
+  requireStored,
   scoreSummarySchema,
   type TimedBatching,
 } from "@waymark/traces";
@@ -18,7 +22,6 @@ import type { IdempotencyGuard } from "../idempotency/idempotency-guard.js";
 import { agentIdOf, agentIdParameter, traceIdOf, traceIdParameter } from "../path-ids.js";
 import type { ByteReserve } from "../usage/byte-reserve.js";
 import { byteHeaderNames, byteHeaders, byteLimitError, bytesAreUsedUp, senderOf } from "../usage/trace-quota.js";
-import { bytesOfScore, createScoreAdder, newScoreSchema } from "./add-score.query.js";
 
 interface AddScoreDeps extends TimedBatching {
   reserve: Pick<ByteReserve, "ahead">;
@@ -28,7 +31,7 @@ interface AddScoreDeps extends TimedBatching {
 
 /** `POST /traces/:trace_id/scores` and `POST /traces/:trace_id/spans/:span_id/scores`. */
 export function addScoreRoutes(deps: AddScoreDeps) {
-  const addScore = createScoreAdder(deps);
+  const addScore = createScoreAdder(deps, { takesKeys: true });
   const scoreRoute = (of: "trace" | "span") =>
     route({
       method: "post",
@@ -64,11 +67,8 @@ export function addScoreRoutes(deps: AddScoreDeps) {
         const ofSpan = { spanId: spanId === null || isUuid(spanId) ? spanId : smallestUuid };
         const counted = { plan, month: month.firstDay, bytes: bytesOfScore(body) };
         const score = { accountId, traceId, ...ofSpan, id: deps.uuid(), ...counted, score: body, idempotency };
-        const result = await deps.guardIdempotency(accountId, idempotency, () => addScore(score));
-        if (result.outcome === "scores_full")
-          throw new AppError("scores_full", { details: { limit: maxScoresPerTrace } });
-        if (result.outcome === "byte_limit") throw byteLimitError({ plan, month }, result.usedBytes);
-        if (!("id" in result)) throw new AppError(result.outcome);
+        const added = await deps.guardIdempotency(accountId, idempotency, () => addScore(score));
+        const result = requireStored(added, (usedBytes) => byteLimitError({ plan, month }, usedBytes));
         return {
           status: 201,
           headers: { ...byteHeaders({ plan }, result, deps.reserve.ahead(accountId)), ...replayed(result) },

@@ -43,7 +43,7 @@ describe("POST scores", () => {
       ];
       const path = `/api/v1/traces/${traceId.toUpperCase()}/spans/${spanId.toUpperCase()}/scores`;
       ids.push((await account.post(path, { name: "topic", value: "refund", comment: null }).expect(201)).body.score_id);
-      const common = { comment: null, created_at: expect.stringMatching(/^20.*Z$/) };
+      const common = { comment: null, source: "api", created_at: expect.stringMatching(/^20.*Z$/) };
       expect(await scoresOf(account, traceId)).toEqual([
         { ...common, id: ids[0], span_id: null, name: "helpful", value: 0.25, comment: "so \u0001 so" },
         { ...common, id: ids[1], span_id: null, name: "helpful", value: false },

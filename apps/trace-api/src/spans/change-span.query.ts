@@ -2,33 +2,31 @@ import { idBounds, type rowIsLocked, withTransaction } from "@waymark/database";
 import { jsonMembers, mergeMembers } from "@waymark/service/fields";
 import {
   type Batching,
+  type BytesUsed,
   type Columns,
+  type CountedRequest,
   changedNames,
   columnArrays,
   fieldOf,
+  grantBytesSql,
   isSpanSql,
   keepTraceSql,
+  lockedUsageSql,
   type OnLock,
   onLockStatements,
+  refusalOfBytes,
   type SpanChange,
   sizedNames,
   skipLockedSql,
   storedAttributes,
+  storedBytes,
   textOf,
   unnestSql,
+  usedBytesSql,
 } from "@waymark/traces";
 import { type ModelUsage, maxAttributesBytes, usageOfJson } from "@waymark/traces/otlp";
 import type pg from "pg";
 import { callValues, insertCallsSql, type ModelCall, type PriceUsage } from "../model-calls/model-call.js";
-import {
-  type BytesUsed,
-  type CountedRequest,
-  grantBytesSql,
-  lockedUsageSql,
-  refusalOfBytes,
-  storedBytes,
-  usedBytesSql,
-} from "../usage/stored-bytes.js";
 
 export interface SpanToChange extends CountedRequest {
   accountId: string;

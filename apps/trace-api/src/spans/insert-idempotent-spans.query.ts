@@ -1,8 +1,6 @@
 import type { IdempotencyKey } from "@waymark/service/http";
-import { keepTraceSql, type OnLock } from "@waymark/traces";
+import { grantBytesSql, keepTraceSql, keyStateSql, lockedUsageSql, type OnLock, usedBytesSql } from "@waymark/traces";
 import type pg from "pg";
-import { keyStateSql } from "../idempotency/idempotency-guard.js";
-import { grantBytesSql, lockedUsageSql, usedBytesSql } from "../usage/stored-bytes.js";
 import {
   type AddSpansResult,
   insertAll,

@@ -1,32 +1,30 @@
 import { rowIsLocked } from "@waymark/database";
 import type { IdempotencyKey } from "@waymark/service/http";
 import {
+  type BytesUsed,
+  byteValues,
   type Columns,
+  type CountedRequest,
   columnArrays,
   columnOfBody,
+  grantBytesSql,
+  type KeyRefusal,
   keepTraceSql,
+  lockedUsageSql,
   type NewSpan,
   type OnLock,
   onLockStatements,
+  refusalOfBytes,
   rowSql,
   sizedNames,
   spanColumns,
+  storedBytes,
   textOf,
   unnestSql,
+  usedBytesSql,
 } from "@waymark/traces";
 import type pg from "pg";
-import type { KeyRefusal } from "../idempotency/idempotency-guard.js";
 import { callValues, insertCallsSql, type ModelCall } from "../model-calls/model-call.js";
-import {
-  type BytesUsed,
-  byteValues,
-  type CountedRequest,
-  grantBytesSql,
-  lockedUsageSql,
-  refusalOfBytes,
-  storedBytes,
-  usedBytesSql,
-} from "../usage/stored-bytes.js";
 
 /** The spans of one request; a statement stores all or none of them. */
 export interface SpansToAdd extends CountedRequest {

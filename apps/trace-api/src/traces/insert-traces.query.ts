@@ -2,28 +2,27 @@ import { rowIsLocked } from "@waymark/database";
 import { planOf } from "@waymark/plan";
 import type { IdempotencyKey } from "@waymark/service/http";
 import {
+  type BytesUsed,
   type Columns,
+  type CountedRequest,
   columnArrays,
   hasLabels,
+  hasUsageLockSql,
+  type KeyRefusal,
+  keyStateSql,
+  lockedUsageSql,
   type NewTrace,
   type OnLock,
   onLockStatements,
+  refusalOfBytes,
   rowSql,
   sizedTraceNames,
+  storedBytes,
   textOf,
   traceColumns,
   unnestSql,
 } from "@waymark/traces";
 import type pg from "pg";
-import { type KeyRefusal, keyStateSql } from "../idempotency/idempotency-guard.js";
-import {
-  type BytesUsed,
-  type CountedRequest,
-  hasUsageLockSql,
-  lockedUsageSql,
-  refusalOfBytes,
-  storedBytes,
-} from "../usage/stored-bytes.js";
 
 /** A trace to store, and its limits. */
 export interface TraceToCreate extends CountedRequest {

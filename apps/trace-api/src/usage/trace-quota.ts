@@ -10,6 +10,7 @@ import {
   utcMonth,
 } from "@waymark/plan";
 import { type DocumentedAnswer, errorSchema } from "@waymark/service/http";
+import { byteLimit } from "@waymark/traces";
 import type { Response } from "express";
 import { z } from "zod";
 
@@ -80,15 +81,9 @@ export function byteHeaders(
 
 /** The 429 for contents beyond the month's limit of bytes. */
 export function byteLimitError({ plan, month }: Pick<Sender, "plan" | "month">, usedBytes: number): AppError {
-  const isHighest = plan.bytesPerMonth >= planOf("pro").bytesPerMonth;
-  return new AppError(isHighest ? "byte_limit_pro" : "byte_limit", {
-    details: {
-      reason: "stored_bytes",
-      limit: plan.bytesPerMonth,
-      current: usedBytes,
-      // Also on Pro: by this member the SDKs know that repeating is of no use.
-      upgrade_url: upgradePath,
-    },
+  const { code, details } = byteLimit(plan, usedBytes);
+  return new AppError(code, {
+    details,
     headers: { ...byteHeaders({ plan }, { usedBytes }), "Retry-After": String(month.secondsLeft) },
   });
 }

@@ -16,6 +16,7 @@ export const traceScoreSchema = z.object({
   name: z.string(),
   value: scoreValueSchema,
   comment: z.string().nullable(),
+  source: z.enum(["api", "person"]).describe("`person`: given by hand in the dashboard"),
   created_at: timestamp,
 });
 
@@ -48,15 +49,27 @@ function toValue({ kind, number, text }: StoredValue): ScoreValue {
 
 /** A trace's scores in the order of receipt: a range of `score_pkey`. */
 const readTraceScoresSql = `
-  SELECT id, span_id, name, kind, number, text, comment, ${isoText("created_at")} AS created_at
+  SELECT id, span_id, name, kind, number, text, comment, ${isoText("created_at")} AS created_at, person_id
   FROM score WHERE account_id = $1 AND trace_id = $2 ORDER BY id`;
 
 export async function readTraceScores(pool: pg.Pool, accountId: string, traceId: string): Promise<TraceScore[]> {
+  return (await readGivenScores(pool, accountId, traceId)).map(({ person_id: _, ...score }) => score);
+}
+
+type ScoreRow = Omit<TraceScore, "value" | "source"> & StoredValue & { person_id: string | null };
+
+/** The same with who gave them by hand. */
+export async function readGivenScores(
+  pool: pg.Pool,
+  accountId: string,
+  traceId: string,
+): Promise<(TraceScore & { person_id: string | null })[]> {
   const statement = { name: "read-trace-scores", text: readTraceScoresSql, values: [accountId, traceId] };
-  const { rows } = await pool.query<Omit<TraceScore, "value"> & StoredValue>(statement);
+  const { rows } = await pool.query<ScoreRow>(statement);
   return rows.map(({ kind, number, text, ...score }) => {
-    const { id, span_id, name, comment, created_at } = score;
-    return { id, span_id, name, value: toValue({ kind, number, text }), comment, created_at };
+    const { id, span_id, name, comment, created_at, person_id } = score;
+    const source = person_id === null ? "api" : "person";
+    return { id, span_id, name, value: toValue({ kind, number, text }), comment, source, created_at, person_id };
   });
 }
 

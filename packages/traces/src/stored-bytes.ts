@@ -1,6 +1,6 @@
 import { rowIsLocked } from "@waymark/database";
-import type { Plan } from "@waymark/plan";
-import { type OnLock, skipLockedSql } from "@waymark/traces";
+import { type Plan, planOf, upgradePath } from "@waymark/plan";
+import { type OnLock, skipLockedSql } from "./batching.js";
 
 /** The bytes that a row takes beside its texts: its head, ids, times and index entries. */
 const rowBytes = 256;
@@ -22,6 +22,19 @@ export interface CountedRequest {
 /** The month's bytes after a request, or those that refused it. */
 export interface BytesUsed {
   usedBytes: number;
+}
+
+/** The code and details of the error for bytes beyond the month's limit. */
+export function byteLimit(plan: Plan, usedBytes: number) {
+  const isHighest = plan.bytesPerMonth >= planOf("pro").bytesPerMonth;
+  // Also on Pro: by `upgrade_url` the SDKs know that repeating is of no use.
+  const details = {
+    reason: "stored_bytes",
+    limit: plan.bytesPerMonth,
+    current: usedBytes,
+    upgrade_url: upgradePath,
+  };
+  return { code: isHighest ? "byte_limit_pro" : "byte_limit", details } as const;
 }
 
 /** A CTE `locked`: the month's rows of the accounts, locked in the order of accounts. Probes `trace_usage_pkey`. */
