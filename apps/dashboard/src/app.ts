@@ -26,6 +26,7 @@ import { funnelRoutes, goalRoutes } from "./goals/goals.route.js";
 import { keyRoutes } from "./keys/keys.route.js";
 import { pageRoutes } from "./pages/pages.js";
 import { peopleRoutes } from "./people/people.route.js";
+import { scoreRoutes } from "./scores/scores.route.js";
 import { admitViewer } from "./security/admission.js";
 import { refuseCrossSite, securityHeaders } from "./security/origin.js";
 import { linkRoutes as oneTimeLinkRoutes } from "./session/link.route.js";
@@ -74,6 +75,7 @@ function routesOf(deps: ReturnType<typeof withStatistics>): Route[] {
     ...oneTraceRoutes(deps),
     ...traceRoutes(deps),
     ...lastSuccessRoutes(deps),
+    ...scoreRoutes(deps),
     ...alertRoutes(deps),
     ...sessionRoutes(deps),
     ...failureRoutes(deps),

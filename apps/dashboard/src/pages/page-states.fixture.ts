@@ -56,6 +56,7 @@ async function fillAccount(dashboard: TestDashboard, owner: SignedIn): Promise<I
   await insertLabelled(pool, accountId);
   const running = await insertTrace(pool, accountId, { name: "Still at work", status: "running", ago: 60 });
   const { id: trace } = await addTrace(pool, accountId, { spans });
+  await owner.post(`/traces/${trace}/scores`, { name: "helpful", value: false, comment: "It paid twice" }).expect(201);
   const succeeded = spans
     .slice(0, 2)
     .map((span) => ({ ...span, status: "ok" as const, error: null, input: '{"amount": 75}' }));

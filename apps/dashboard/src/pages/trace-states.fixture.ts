@@ -34,6 +34,15 @@ export const tracePages = ({ trace, running }: Ids): Record<string, PageState[]>
       },
       shows: (page) => page.getByText("12345678901234567890"),
     },
+    {
+      state: "scores",
+      as: "owner",
+      path: `/traces/${trace}`,
+      act: async (page) => {
+        await page.getByRole("button", { name: "Scores" }).first().click();
+      },
+      shows: (page) => page.getByText("It paid twice"),
+    },
     { state: "running", as: "member", path: `/traces/${running}`, shows: heading("Still at work") },
     { state: "delete", as: "owner", path: `/traces/${trace}`, act: openDelete, shows: dialog },
     {

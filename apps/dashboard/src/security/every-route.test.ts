@@ -37,6 +37,7 @@ const ownersBodies: Readonly<Record<string, object | undefined>> = {
 const operatorsBodies = { "PUT /plan": { plan: "pro" } };
 const membersWrites = [
   ...["PATCH /me", "POST /me/password", "POST /me/account", "DELETE /me/sessions", "DELETE /me/sessions/:session_id"],
+  ...["POST /traces/:id/scores", "DELETE /traces/:id/scores/:score_id"],
   ...["PUT /failures/:failure_id/mute", "DELETE /failures/:failure_id/mute"],
   ...["POST /sites/:id/goals", "POST /sites/:id/funnels", "PUT /report"],
   ...["POST /keys", "POST /sites/:id/links", "POST /sites", "PATCH /sites/:id", "POST /alerts/:alert_id/retry"],

@@ -9,6 +9,7 @@ type Command =
   | "openNext"
   | "openPrevious"
   | "openComparison"
+  | "openScores"
   | "openHelp"
   | "openDetails"
   | "hideDetails";
@@ -55,6 +56,7 @@ export function takeKey(
     e: view.nextError,
     f: () => zoomToSpan(view),
     c: commands.openComparison,
+    s: commands.openScores,
     "/": commands.focusFind,
     "[": commands.openPrevious,
     "]": commands.openNext,

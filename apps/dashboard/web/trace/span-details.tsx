@@ -2,6 +2,7 @@ import type { ContentName, SpanContents } from "@waymark/traces";
 import type { Ref } from "preact";
 import { useState } from "preact/hooks";
 import { useQuery } from "../data/query.js";
+import { Scores } from "../scores/scores.js";
 import { Button } from "../ui/button.js";
 import { formatDuration } from "../ui/format.js";
 import { ErrorNote, Figure, Skeleton } from "../ui/page.js";
@@ -47,6 +48,7 @@ export function SpanDetails({ traceId, node, extent, isRunning, section, onClose
           <KindIcon kind={span.kind} isFailed={span.isFailed} /> {span.name || "(no name)"}
         </h2>
         {span.isFailed && <span class="status is-error">Failed</span>}
+        <Scores traceId={traceId} spanId={span.id} name={span.name || "the span"} />
         {onClose && <Button text="Close details" look="quiet" icon="close" isIconOnly onClick={onClose} />}
         <SpanFigures node={node} extent={extent} isRunning={isRunning} />
       </header>

@@ -8,6 +8,8 @@ import type { OutlineTrace } from "@waymark/traces";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { api } from "../data/api.js";
 import { queryOf } from "../data/paths.js";
+import { Scores } from "../scores/scores.js";
+import { ScoresDialog } from "../scores/scores-dialog.js";
 import { Moment } from "../ui/ago.js";
 import { announce } from "../ui/announce.js";
 import { ButtonLink } from "../ui/button.js";
@@ -127,6 +129,7 @@ function TraceViewer({ outline }: { outline: Outline & { trace: OutlineTrace } }
   const details = useRef<HTMLElement>(null);
   const isNarrow = useNarrow(1_000);
   const [isHelpOpen, setHelpOpen] = useState(false);
+  const [isScoring, setScoring] = useState(false);
   const { route } = useLocation();
   const comparison = useComparison(trace);
   const open = (step: number) => {
@@ -147,6 +150,7 @@ function TraceViewer({ outline }: { outline: Outline & { trace: OutlineTrace } }
     openNext: () => open(1),
     openPrevious: () => open(-1),
     openComparison: () => comparison && route(comparison),
+    openScores: () => setScoring(true),
     openHelp: () => setHelpOpen(true),
   };
   useKeys((event) => takeKey(event, view, commands));
@@ -178,6 +182,9 @@ function TraceViewer({ outline }: { outline: Outline & { trace: OutlineTrace } }
       ) : (
         <p class="panel">{trace.status === "running" ? "No spans yet." : "This trace has no spans."}</p>
       )}
+      {isScoring && (
+        <ScoresDialog of={{ traceId: trace.id, spanId: null, name: "the trace" }} onClose={() => setScoring(false)} />
+      )}
       {isHelpOpen && <HelpDialog keys={keys} onClose={() => setHelpOpen(false)} />}
     </div>
   );
@@ -203,6 +210,7 @@ const TraceFigures = memo(({ trace, tree, extent }: { trace: OutlineTrace; tree:
       </dl>
       {tree.nodes.length > 0 && <OwnTime tree={tree} extent={extent} />}
       <LabelLinks of={trace} />
+      <Scores traceId={trace.id} spanId={null} name="the trace" />
     </div>
   );
 });
@@ -288,6 +296,7 @@ const keys: readonly [string, string][] = [
   ["← → or H L", "close and open, to the parent and the first child"],
   ["E", "next error"],
   ["C", "what changed: a failed trace beside the last success"],
+  ["S", "scores of the trace"],
   ["F", "zoom to the span, and back to all"],
   ["Enter, Esc", "to the span's details, and back"],
   ["/", "find in this trace"],

@@ -30,6 +30,8 @@ export const excused: Readonly<Record<string, string>> = {
     "needs an id that no answer shows; foreign and missing ids are tried",
   "dashboard GET /dashboard/api/traces/{id}/spans/{span_id}/{content}":
     "needs a large content; foreign and missing ids are tried",
+  "dashboard DELETE /dashboard/api/traces/{id}/scores/{score_id}":
+    "a trace and its score seldom meet; foreign and missing ones are tried",
   "dashboard GET /dashboard/api/sessions/{session_id}":
     "no trace of the run has a session; a test of the dashboard asks for one",
   "dashboard POST /dashboard/api/channels/{channel_id}/link":

@@ -114,6 +114,11 @@ const recipes: Readonly<Record<string, () => unknown>> = {
     name: `{{mark:1}}-${random()}`,
     steps: ["{{goal:0}}", "{{goal:1}}"],
   }),
+  "dashboard POST /dashboard/api/traces/{id}/scores": () => ({
+    name: "{{mark:1}}",
+    value: true,
+    comment: "{{mark:0}}",
+  }),
   "dashboard POST /dashboard/api/channels": () => ({ kind: "webhook", to: `{{hook:0}}/${random()}` }),
   "dashboard POST /dashboard/api/alert-rules": () => ({
     agentId: "{{mark:0}}",
