@@ -5,7 +5,7 @@ import { useMe, useQuery } from "../data/query.js";
 import { ErrorNote, Figure, Page, Skeleton, StatusDot } from "../ui/page.js";
 import "./trace.css";
 import type { OutlineTrace } from "@waymark/traces";
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { api } from "../data/api.js";
 import { queryOf } from "../data/paths.js";
 import { Scores } from "../scores/scores.js";
@@ -97,6 +97,9 @@ function useComparison(trace: OutlineTrace): string | null | undefined {
 
 function WhatChanged({ trace }: { trace: OutlineTrace }) {
   const href = useComparison(trace);
+  useEffect(() => {
+    if (href) void loadComparePage();
+  }, [href]);
   if (href === null) return <span class="note">No success of this agent to compare with</span>;
   return href ? <ButtonLink text="What changed?" href={href} aria-keyshortcuts="c" /> : null;
 }
