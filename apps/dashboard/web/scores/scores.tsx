@@ -24,7 +24,6 @@ export function Scores(of: Scored) {
         text={
           scores.length > maxShown ? `All ${formatCount(scores.length)} scores` : scores.length > 0 ? "Scores" : "Score"
         }
-        look="quiet"
         aria-keyshortcuts={of.spanId === null ? "s" : undefined}
         dialog={(close) => <ScoresDialog of={of} onClose={close} />}
       />
