@@ -39,7 +39,9 @@ export function CompareDetails({ ids, pair, section }: DetailsProps) {
           <SpanFacts key={side} label={labels[side]} id={ids[side]} span={span} differs={pair.differs} />
         ))}
       </div>
-      {order.map((name) => shown.includes(name) && <Content key={name} name={name} sides={sides} pair={pair} />)}
+      {order.map(
+        (name) => shown.includes(name) && <Content key={`${span.id} ${name}`} name={name} sides={sides} pair={pair} />,
+      )}
     </section>
   );
 }
@@ -53,8 +55,12 @@ interface Contents extends QueryState<SpanContents> {
 
 function useContents(traceId: string, span: Span | undefined): Contents {
   const hasAny = span && contentNames.some((name) => span.has[name]);
-  const path = `/traces/${traceId}/spans/${useSettled(span?.id)}`;
-  return { path, ...useQuery<SpanContents>(hasAny ? path : undefined, { staleMs: Number.POSITIVE_INFINITY }) };
+  const path = `/traces/${traceId}/spans/${span?.id}`;
+  const isAsked = useSettled(path) === path;
+  return {
+    path,
+    ...useQuery<SpanContents>(hasAny && isAsked ? path : undefined, { staleMs: Number.POSITIVE_INFINITY }),
+  };
 }
 
 interface FactsProps {

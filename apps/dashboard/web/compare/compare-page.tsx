@@ -23,6 +23,10 @@ import { timeOf, wordsOf } from "./words.js";
 
 export function ComparePage() {
   const { id = "", other = "" } = useRoute().params;
+  return <Runs key={`${id} ${other}`} id={id} other={other} />;
+}
+
+function Runs({ id, other }: { id: string; other: string }) {
   const sides = [useOutline(id, "digests"), useOutline(other, "digests")] as const;
   const [left, right] = sides;
   const failed = sides.find(({ error }) => error);
@@ -41,7 +45,7 @@ export function ComparePage() {
         </div>
       )}
       {alignment && left.trace && right.trace ? (
-        <Comparison key={`${id} ${other}`} alignment={alignment} ids={[left.trace.id, right.trace.id]} />
+        <Comparison alignment={alignment} ids={[left.trace.id, right.trace.id]} />
       ) : (
         !failed?.error && (
           <>
@@ -122,7 +126,7 @@ function Comparison({ alignment, ids }: ComparisonProps) {
         </div>
         <TreeRows view={view} label="Spans of both runs" rowOf={rowOf} />
       </div>
-      <CompareDetails key={selected.span.id} ids={ids} pair={pair} section={details} />
+      <CompareDetails ids={ids} pair={pair} section={details} />
       {isHelpOpen && <HelpDialog keys={keys} onClose={() => setHelpOpen(false)} />}
     </div>
   );

@@ -40,6 +40,17 @@ describe("compareTexts", () => {
     );
   });
 
+  it("divides a long word where it differs", () => {
+    const word = "a".repeat(2_000_000);
+    const [left, right] = compareTexts(`${word}1${word}`, `${word}2${word}`);
+    expect(left.map(({ text, isSame }) => [isSame, text.length])).toEqual([
+      [true, 2_000_000],
+      [false, 1],
+      [true, 2_000_000],
+    ]);
+    expect(right[1]?.text).toBe("2");
+  });
+
   it("marks a long middle as a whole, in few milliseconds", () => {
     const words = (seed: number) => Array.from({ length: 500_000 }, (_, n) => (n * seed) % 97).join(" ");
     const [left] = compareTexts(`same ${words(7)} end`, `same ${words(11)} end`);

@@ -18,14 +18,11 @@ export function compareTexts(left: string, right: string): [left: Piece[], right
   const shorter = Math.min(left.length, right.length);
   let start = 0;
   while (start < shorter && left.charCodeAt(start) === right.charCodeAt(start)) start++;
-  start = wordStart(left, start);
+  start = wordEdge(left, start, -1);
   let same = 0;
-  while (
-    same < shorter - start &&
-    left.charCodeAt(left.length - 1 - same) === right.charCodeAt(right.length - 1 - same)
-  )
-    same++;
-  while (same > 0 && isWithinWord(left, left.length - same)) same--;
+  const most = shorter - start;
+  while (same < most && left.charCodeAt(left.length - 1 - same) === right.charCodeAt(right.length - 1 - same)) same++;
+  same = left.length - wordEdge(left, left.length - same, 1);
   const middles = [left, right].map((text) => text.slice(start, text.length - same));
   const between = piecesOf(middles[0] ?? "", middles[1] ?? "");
   return [left, right].map((text, side) => {
@@ -43,12 +40,14 @@ function isWithinWord(text: string, at: number): boolean {
   return /[\ud800-\udbff]/.test(before) || (word.test(before) && word.test(after));
 }
 
+/** A longer word is divided where it differs. */
 const maxWord = 24;
 
-function wordStart(text: string, at: number): number {
-  let start = at;
-  while (start > 0 && start > at - maxWord && isWithinWord(text, start)) start--;
-  return start;
+/** The nearest edge of a word before (-1) or after (1) a place. */
+function wordEdge(text: string, at: number, step: -1 | 1): number {
+  const isDivided = (place: number) => place > 0 && place < text.length && isWithinWord(text, place);
+  for (let moved = 0; moved < maxWord; moved++) if (!isDivided(at + moved * step)) return at + moved * step;
+  return /[\ud800-\udbff]/.test(text[at - 1] ?? "") ? at + step : at;
 }
 
 function piecesOf(left: string, right: string): [Piece[], Piece[]] {
