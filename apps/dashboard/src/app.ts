@@ -37,9 +37,10 @@ import { linkRoutes } from "./sharing/links.route.js";
 import { openLinkRoutes } from "./sharing/open-link.route.js";
 import { sharedLinks } from "./sharing/shared-link.js";
 import { sharedStatisticsRoutes } from "./sharing/shared-statistics.route.js";
+import { sharedTraceRoutes } from "./sharing/shared-trace.route.js";
 import { siteRoutes } from "./sites/sites.route.js";
 import { statisticsRoutes } from "./statistics/statistics.route.js";
-import { traceRoutes } from "./trace/trace.route.js";
+import { createTraceShares, traceRoutes } from "./trace/trace.route.js";
 import { oneTraceRoutes } from "./traces/one-trace.route.js";
 import { traceListRoutes } from "./traces/traces.route.js";
 
@@ -59,12 +60,13 @@ function hideToken(path: string): string {
 /** Days of visits and events kept in memory for filters, goals and funnels. */
 const maxColumnBytes = 67_108_864;
 
-function withStatistics(deps: AppDeps) {
+function withShares(deps: AppDeps) {
   const columns = createDayColumns({ pool: deps.pool, maxBytes: maxColumnBytes });
-  return { ...deps, reads: createReadShares({ ...deps, maxWaitingPerAccount }), columns };
+  const reads = createReadShares({ ...deps, maxWaitingPerAccount });
+  return { ...deps, reads, columns, ...createTraceShares(deps.registry) };
 }
 
-function routesOf(deps: ReturnType<typeof withStatistics>): Route[] {
+function routesOf(deps: ReturnType<typeof withShares>): Route[] {
   return [
     ...meRoutes(deps),
     ...peopleRoutes(deps),
@@ -110,7 +112,7 @@ function describeRoutesRoute(basePath: string, routes: readonly Route[]): Route 
 }
 
 export function createApp(given: AppDeps): Express {
-  const deps = withStatistics(given);
+  const deps = withShares(given);
   const basePath = "/dashboard/api";
   const readBody = createBodyReader(maxBodyBytes);
   const webhook = stripeWebhookRoute(deps);
@@ -118,7 +120,11 @@ export function createApp(given: AppDeps): Express {
   const open = [...signInRoutes(deps), ...oneTimeLinkRoutes(deps)];
   const guarded = routesOf(deps);
   const sharing = sharedLinks(deps);
-  const shared = [...openLinkRoutes({ ...deps, ...sharing }), ...sharedStatisticsRoutes(deps)];
+  const shared = [
+    ...openLinkRoutes({ ...deps, ...sharing }),
+    ...sharedStatisticsRoutes(deps),
+    ...sharedTraceRoutes(deps),
+  ];
   const apart = [{ ...webhook, basePath: "" }, ...shared.map((route) => ({ ...route, basePath: sharedPath }))];
   const document = describeRoutesRoute(basePath, [...apart, ...unsubscribe, ...open, ...guarded]);
 

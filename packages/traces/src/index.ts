@@ -25,7 +25,7 @@ export {
 } from "./debugging/read-steps.query.js";
 export { type FoundSpan, searchSpans } from "./debugging/search-spans.query.js";
 export { type Excerpt, type StepTexts, stepSchema, textNames } from "./debugging/steps.js";
-export { createTraceDeleter, findTraceName } from "./delete-trace.query.js";
+export { createTraceDeleter } from "./delete-trace.query.js";
 export { failingSpanSql } from "./failing-span.js";
 export { type ClearFailure, createFailureClearer } from "./failures/group-failures.js";
 export {
@@ -37,6 +37,7 @@ export {
 } from "./failures/list-failures.query.js";
 export { arrayLiteral, type Columns, columnArrays, rowSql, textOf, timestamp, unnestSql } from "./field-table.js";
 export { findOtelTrace } from "./find-otel-trace.query.js";
+export { findTraceName } from "./find-trace-name.query.js";
 export { largeAnswerLimits } from "./get-large-trace.query.js";
 export { createTraceReader, type TraceReader } from "./get-trace.query.js";
 export { getUsage, readUsedTraces } from "./get-usage.query.js";

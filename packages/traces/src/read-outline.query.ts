@@ -149,17 +149,37 @@ interface OutlineToRead {
   after?: string | undefined;
   ids?: readonly string[] | undefined;
   hasDigests?: boolean;
+  /** For anybody with a link: of the trace itself only {@link sharedMembers}. */
+  isShared?: boolean;
+}
+
+/** Neither ids nor labels, which may name people. */
+const sharedMembers = [
+  "name",
+  "status",
+  "started_at",
+  "ended_at",
+  "spans",
+  "errors",
+  "first_failed",
+] as const satisfies readonly (keyof OutlineTrace)[];
+
+function hideOthers(json: string): string {
+  const trace: OutlineTrace = JSON.parse(json);
+  return JSON.stringify(Object.fromEntries(sharedMembers.map((name) => [name, trace[name]])));
 }
 
 /** The JSON text of an {@link OutlinePage}; undefined if the account has no such trace. */
 export async function readOutline(
   pool: pg.Pool,
-  { accountId, traceId, after, ids = [], hasDigests = false }: OutlineToRead,
+  { accountId, traceId, after, ids = [], hasDigests = false, isShared = false }: OutlineToRead,
 ): Promise<string | undefined> {
   const statement = (after === undefined ? firstStatements : pageStatements)[hasDigests ? 1 : 0];
   const values = [accountId, traceId, after ?? smallestUuid, ids];
   const { rows } = await pool.query<[name: string, json: string]>({ ...statement, rowMode: "array", values });
-  return rows.length === 0 ? undefined : `{${rows.map(([name, json]) => membersOf(name, json)).join(",")}}`;
+  if (rows.length === 0) return undefined;
+  const members = rows.map(([name, json]) => membersOf(name, isShared && name === "trace" ? hideOthers(json) : json));
+  return `{${members.join(",")}}`;
 }
 
 /** Most lists pass through as Postgres writes them: parsing them would take longer than all the rest. */

@@ -23,9 +23,10 @@ export interface Ids {
   unprovenSite: string;
   agent: string;
   linkToken: string;
-  /** Pages of shared links: plain, and with a password. */
+  /** Pages of shared links: of a site, with a password, of a trace. */
   shared: string;
   guarded: string;
+  sharedTrace: string;
   /** Invites a person who is known. */
   knownToken: string;
 }

@@ -6,7 +6,7 @@ import { addTrace, type NewSpan } from "../trace/trace.fixture.js";
 import { insertTrace } from "../traces/traces.fixture.js";
 import { conversationPages, insertLabelled } from "./conversation-states.fixture.js";
 import { button, click, dialog, heading, type Ids, type PageState, table, type Viewers } from "./page-state.fixture.js";
-import { sharedPages, shareSite } from "./shared-states.fixture.js";
+import { sharedPages, shareSome } from "./shared-states.fixture.js";
 import { comparePages, tracePages } from "./trace-states.fixture.js";
 
 const spans: readonly NewSpan[] = [
@@ -92,7 +92,7 @@ async function fillAccount(dashboard: TestDashboard, owner: SignedIn): Promise<I
   const tokens = (await dashboard.takeMails()).map(({ text }) => /\/dashboard\/link\/([\w-]+)/.exec(text)?.[1] ?? "");
   const [linkToken = "", knownToken = ""] = tokens.slice(-2);
   return {
-    ...(await shareSite(owner, site)),
+    ...(await shareSome(owner, { site, trace })),
     trace,
     running,
     other: compared,

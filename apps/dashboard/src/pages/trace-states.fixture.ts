@@ -1,10 +1,10 @@
 import type { Page } from "playwright-core";
 import { button, click, dialog, heading, type Ids, type PageState, table } from "./page-state.fixture.js";
 
-async function openDelete(page: Page) {
+const choose = (name: string) => async (page: Page) => {
   await page.getByRole("main").getByRole("button", { name: "More" }).click();
-  await page.getByRole("menuitem", { name: "Delete" }).click();
-}
+  await page.getByRole("menuitem", { name }).click();
+};
 
 export const tracePages = ({ trace, running }: Ids): Record<string, PageState[]> => ({
   "/traces": [
@@ -44,7 +44,8 @@ export const tracePages = ({ trace, running }: Ids): Record<string, PageState[]>
       shows: (page) => page.getByText("It paid twice"),
     },
     { state: "running", as: "member", path: `/traces/${running}`, shows: heading("Still at work") },
-    { state: "delete", as: "owner", path: `/traces/${trace}`, act: openDelete, shows: dialog },
+    { state: "delete", as: "owner", path: `/traces/${trace}`, act: choose("Delete"), shows: dialog },
+    { state: "share", as: "owner", path: `/traces/${trace}`, act: choose("Share"), shows: table("Shared links") },
     {
       state: "keys",
       as: "owner",

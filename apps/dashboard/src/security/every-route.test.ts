@@ -40,7 +40,14 @@ const membersWrites = [
   ...["POST /traces/:id/scores", "DELETE /traces/:id/scores/:score_id"],
   ...["PUT /failures/:failure_id/mute", "DELETE /failures/:failure_id/mute"],
   ...["POST /sites/:id/goals", "POST /sites/:id/funnels", "PUT /report"],
-  ...["POST /keys", "POST /sites/:id/links", "POST /sites", "PATCH /sites/:id", "POST /alerts/:alert_id/retry"],
+  ...[
+    "POST /keys",
+    "POST /sites/:id/links",
+    "POST /traces/:id/links",
+    "POST /sites",
+    "PATCH /sites/:id",
+    "POST /alerts/:alert_id/retry",
+  ],
 ];
 /** Mail programs ask for it from anywhere: its token is the proof. */
 const unsubscribe = "POST /unsubscribe/:token";
@@ -62,6 +69,9 @@ const sharedRoutes = [
   "GET /shared/:token/stats",
   "GET /shared/:token/events",
   "GET /shared/:token/realtime",
+  "GET /shared/:token/outline",
+  "GET /shared/:token/spans/:span_id",
+  "GET /shared/:token/spans/:span_id/:content",
 ];
 const withoutSession = [...openRoutes, ...sharedRoutes];
 

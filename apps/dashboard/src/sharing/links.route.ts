@@ -3,6 +3,7 @@ import { passwordProblem, recordAudit } from "@waymark/accounts/identity";
 import { isUuid, withTransaction } from "@waymark/database";
 import { AppError, validationError } from "@waymark/errors";
 import { textField } from "@waymark/service/fields";
+import { findTraceName } from "@waymark/traces";
 import { requireSite } from "@waymark/web-stats/statistics";
 import { z } from "zod";
 import type { AppDeps } from "../app-deps.js";
@@ -15,6 +16,7 @@ export type CreatedLink = AnswerOf<typeof linkRoutes, "post /sites/:id/links">;
 const dayMs = 86_400_000;
 const longestDays = 366;
 const maxOrigins = 10;
+const maxNameLength = 200;
 
 /** What a link shows, and its name in the record. @throws AppError 404 for what is not the account's */
 type FindSubject = (accountId: string, id: string) => Promise<{ siteId?: string; traceId?: string; name: string }>;
@@ -67,6 +69,11 @@ export function linkRoutes(deps: AppDeps) {
     ...subjectRoutes(deps, "/sites/:id/links", async (accountId, id) => {
       const { domain } = await requireSite(pool, accountId, id);
       return { siteId: id, name: domain };
+    }),
+    ...subjectRoutes(deps, "/traces/:id/links", async (accountId, traceId) => {
+      const name = isUuid(traceId) ? await findTraceName(pool, accountId, traceId) : undefined;
+      if (name === undefined) throw new AppError("trace_not_found");
+      return { traceId, name: name.trim().slice(0, maxNameLength).toWellFormed() || "(no name)" };
     }),
     revokeRoute(deps),
   ] as const;

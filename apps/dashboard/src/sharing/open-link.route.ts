@@ -10,12 +10,15 @@ import type { sharedLinks } from "./shared-link.js";
 
 export type SharedInfo = AnswerOf<typeof openLinkRoutes, "get /:token">;
 
-type Deps = AppDeps & Pick<ReturnType<typeof sharedLinks>, "proofCookie">;
+type Deps = AppDeps & Pick<ReturnType<typeof sharedLinks>, "proofCookie" | "isThere">;
 
 /** Below `/dashboard/api/shared`, also before the link's password is given. */
 export function openLinkRoutes(deps: Deps) {
   const info = routeFor(openedOf)("get", "/:token", {
-    handle: async ({ viewer: { isProven } }) => ({ needsPassword: !isProven }),
+    async handle({ viewer: { link, isProven } }) {
+      if (!(await deps.isThere(link))) throw new AppError("not_found");
+      return { shows: link.traceId === undefined ? "site" : "trace", needsPassword: !isProven } as const;
+    },
   });
   return [info, passwordRoute(deps)] as const;
 }

@@ -3,6 +3,7 @@ import { createLinkCookie } from "@waymark/accounts/identity";
 import { requirePresent } from "@waymark/auth";
 import { AppError } from "@waymark/errors";
 import { createRefusals, createShares, createTokenBuckets } from "@waymark/service/http";
+import { findTraceName } from "@waymark/traces";
 import type { Request, RequestHandler } from "express";
 import type { AppDeps } from "../app-deps.js";
 import { frameableBy } from "../security/origin.js";
@@ -61,7 +62,11 @@ export function sharedLinks(deps: AppDeps) {
     const [given, wanted] = [cookieOf(token).read(request.headers.cookie), proofOf(token, link)];
     return given?.length === wanted.length && timingSafeEqual(Buffer.from(given), Buffer.from(wanted));
   };
+  const isThere = async ({ accountId, traceId }: SharedLink) =>
+    traceId === undefined || (await findTraceName(deps.pool, accountId, traceId)) !== undefined;
   return {
+    /** A site takes its links with it; a trace leaves them until they end. */
+    isThere,
     /** Lets requests with a good link to the data. Any other is the same 404: unknown, revoked and ended. */
     openLink: (async (request, response, next) => {
       response.setHeader(...robots);
@@ -78,7 +83,7 @@ export function sharedLinks(deps: AppDeps) {
     sharedPage: (async (request, response, next) => {
       response.setHeader(...robots);
       const link = await find(request);
-      if (!link) response.status(404);
+      if (!link || !(await isThere(link))) response.status(404);
       else if (link.frameOrigins) response.setHeader("Content-Security-Policy", frameableBy(link.frameOrigins));
       next();
     }) as RequestHandler,

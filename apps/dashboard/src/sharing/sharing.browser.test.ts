@@ -6,6 +6,7 @@ import { describeWithChromium } from "@waymark/testing";
 import type { Page } from "playwright-core";
 import { useBrowser } from "../browser.fixture.js";
 import { type Line, makeSite } from "../statistics/statistics.fixture.js";
+import { addTrace } from "../trace/trace.fixture.js";
 import { shareLink } from "./sharing.fixture.js";
 
 const lines: Line[] = Array.from({ length: 40 }, (_, n) => ({
@@ -125,6 +126,43 @@ describeWithChromium("a shared link in a browser", (executablePath) => {
     expect(gone?.status()).toBe(404);
     await page.getByRole("heading", { name: "This link does not work" }).waitFor();
     expect(await page.getByRole("link").count()).toBe(0);
+  });
+
+  it("shows one trace by its link, made from the trace's menu, and nothing that leads elsewhere", async () => {
+    const accountId = await dashboard.makeAccount();
+    const owner = await dashboard.signIn(accountId);
+    const { id } = await addTrace(dashboard.pool, accountId, {
+      spans: [
+        { name: "model call", from: 0, to: 2_000, input: '{"question": 1}' },
+        { name: "tool", parent: 0, status: "error", from: 900, to: 943, error: "amount does not add up" },
+      ],
+    });
+    const mine = await browser.page(owner);
+    await mine.goto(`/dashboard/traces/${id}`);
+    await mine.getByRole("main").getByRole("button", { name: "More" }).focus();
+    await mine.keyboard.press("Enter");
+    await mine.getByRole("menuitem", { name: "Share" }).press("Enter");
+    await mine.getByText("inputs, outputs and attributes of its spans").first().waitFor();
+    await mine.getByRole("button", { name: "Share", exact: true }).press("Enter");
+    await mine.getByRole("button", { name: "Create link" }).press("Enter");
+    const made = mine.getByRole("dialog", { name: "Your new link" });
+    const url = await made.getByRole("textbox", { name: "Address" }).inputValue();
+    expect(await browser.findings(mine)).toEqual([]);
+
+    const page = await browser.page();
+    browser.clearRequests();
+    await page.goto(here(url));
+    await page.getByText("amount does not add up").first().waitFor();
+    expect(await page.getByRole("treeitem").count()).toBe(2);
+    await page.getByRole("treeitem", { name: "model call" }).click();
+    await page.getByText("question").waitFor();
+    for (const key of ["s", "c", "]", "e"]) await page.keyboard.press(key);
+    expect(await browser.findings(page)).toEqual([]);
+    expect(await page.getByRole("link").count()).toBe(0);
+    expect(browser.requests.filter((each) => each.includes("/api/") && !each.includes("/api/shared/"))).toEqual([]);
+    await owner.delete(`/traces/${id}`).expect(200);
+    expect((await page.reload())?.status()).toBe(404);
+    await page.getByRole("heading", { name: "This link does not work" }).waitFor();
   });
 
   it("takes its password once in a browser, and says when it is wrong", async () => {

@@ -2,7 +2,14 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { isUuid } from "@waymark/database";
 import { AppError } from "@waymark/errors";
-import { type Answer, createRefusals, createShares, createWorkShares, pageRoute } from "@waymark/service/http";
+import {
+  type Answer,
+  createRefusals,
+  createShares,
+  createWorkShares,
+  pageRoute,
+  type Route,
+} from "@waymark/service/http";
 import {
   type ContentName,
   contentNames,
@@ -16,16 +23,50 @@ import {
   readTraceUsage,
 } from "@waymark/traces";
 import type { Request } from "express";
+import type { Registry } from "prom-client";
 import { z } from "zod";
 import type { AppDeps } from "../app-deps.js";
 import { idOf } from "../path-id.js";
 import { type AnswerOf, viewerOf, viewerRoute } from "../session/viewer.js";
 import { shareStatements } from "../traces/share-statements.js";
 
-export function traceRoutes(deps: AppDeps) {
-  const [outline, span, content] = [getOutlineRoute(deps), getSpanRoute(deps), getContentRoute(deps)];
-  return [outline, getUsageRoute(deps), span, content, exportTraceRoute(deps)] as const;
+export function traceRoutes(deps: TraceDeps) {
+  const own: TraceWay = {
+    base: "/traces/:id",
+    query: outlineQuery.extend({ include: z.enum(["digests"]).optional() }),
+    subjectOf: ({ params, response }) => {
+      const { accountId } = viewerOf(response);
+      return { accountId, traceId: idOf(params["id"], "trace_not_found") };
+    },
+  };
+  return [...readTraceRoutes(deps, own), getUsageRoute(deps), exportTraceRoute(deps)] as const;
 }
+
+/** How a request names the trace that it may read. */
+interface TraceWay {
+  base: string;
+  query: z.ZodType<z.output<typeof outlineQuery> & { include?: "digests" | undefined }>;
+  subjectOf(input: Pick<Parameters<Route["handle"]>[0], "params" | "response">): TraceSubject;
+}
+
+interface TraceSubject {
+  accountId: string;
+  traceId: string;
+  isShared?: true;
+}
+
+/** The outline of a trace, a span, and a content of it. */
+export function readTraceRoutes(deps: TraceDeps, way: TraceWay) {
+  return [getOutlineRoute(deps, way), getSpanRoute(deps, way), getContentRoute(deps, way)] as const;
+}
+
+/** An account's shares of what reads of traces hold, by its people and its links alike. */
+export function createTraceShares(registry: Registry) {
+  const refusals = createRefusals(registry);
+  return { outlines: createWorkShares(outlineLimits, refusals), downloads: createShares(downloadLimits, refusals) };
+}
+
+type TraceDeps = AppDeps & ReturnType<typeof createTraceShares>;
 
 export type TraceUsage = AnswerOf<typeof traceRoutes, "get /traces/:id/usage">;
 
@@ -46,6 +87,8 @@ const uuids = z
   .transform((text) => text.split(",").filter(Boolean))
   .pipe(z.array(uuid).max(maxIds, `At most ${maxIds} ids`));
 
+export const outlineQuery = z.object({ after: uuid.optional(), ids: uuids.optional() });
+
 /** A page of 5,000 spans takes some megabytes while it is made, and most of a processor. */
 const outlineLimits = {
   tasks: "outlines",
@@ -58,36 +101,33 @@ const outlineLimits = {
 };
 
 /**
- * `GET /traces/:id/outline`: the trace and a page of its spans without contents, or what changed of them; with `include=digests`
+ * `GET …/outline`: the trace and a page of its spans without contents, or what changed of them; with `include=digests`
  * also the spans' models and numbers of their inputs and outputs, to compare two traces.
  */
-function getOutlineRoute({ pool, registry }: AppDeps) {
-  const shares = createWorkShares(outlineLimits, createRefusals(registry));
+function getOutlineRoute({ pool, outlines }: TraceDeps, { base, query: querySchema, subjectOf }: TraceWay) {
   return pageRoute({
     method: "get",
-    path: "/traces/:id/outline",
-    query: z.object({ after: uuid.optional(), ids: uuids.optional(), include: z.enum(["digests"]).optional() }),
-    async handle({ params, query: { after, ids, include }, request, response }) {
-      const { accountId } = viewerOf(response);
-      const traceId = idOf(params["id"], "trace_not_found");
+    path: `${base}/outline`,
+    query: querySchema,
+    async handle({ query: { after, ids, include }, request, ...input }) {
+      const subject = subjectOf(input);
       const read = async () => {
-        const outline = await readOutline(pool, { accountId, traceId, after, ids, hasDigests: include !== undefined });
+        const outline = await readOutline(pool, { ...subject, after, ids, hasDigests: include !== undefined });
         if (!outline) throw new AppError("trace_not_found");
         return compressedJson(request, outline);
       };
-      return shares.run(accountId, read, () => response.destroyed);
+      return outlines.run(subject.accountId, read, () => input.response.destroyed);
     },
   });
 }
 
-/** `GET /traces/:id/spans/:span_id`: a span's contents as the texts that were sent. */
-function getSpanRoute({ pool }: AppDeps) {
+/** `GET …/spans/:span_id`: a span's contents as the texts that were sent. */
+function getSpanRoute({ pool }: TraceDeps, { base, subjectOf }: TraceWay) {
   return pageRoute({
     method: "get",
-    path: "/traces/:id/spans/:span_id",
+    path: `${base}/spans/:span_id`,
     async handle({ params, request, response }) {
-      const { accountId } = viewerOf(response);
-      const traceId = idOf(params["id"], "trace_not_found");
+      const { accountId, traceId } = subjectOf({ params, response });
       const spanId = params["span_id"] ?? "";
       const span = isUuid(spanId) ? await readSpan(pool, { accountId, traceId, spanId }) : undefined;
       if (!span) throw new AppError("span_not_found");
@@ -106,15 +146,13 @@ const downloadLimits = {
   reason: (most: number) => `At most ${most} downloads of contents may be under way`,
 };
 
-/** `GET /traces/:id/spans/:span_id/:content`: one part of a span's contents, the bytes that were sent, as a download. */
-function getContentRoute({ pool, registry }: AppDeps) {
-  const downloads = createShares(downloadLimits, createRefusals(registry));
+/** `GET …/spans/:span_id/:content`: one part of a span's contents, the bytes that were sent, as a download. */
+function getContentRoute({ pool, downloads }: TraceDeps, { base, subjectOf }: TraceWay) {
   return pageRoute({
     method: "get",
-    path: "/traces/:id/spans/:span_id/:content",
+    path: `${base}/spans/:span_id/:content`,
     async handle({ params, response }) {
-      const { accountId } = viewerOf(response);
-      const traceId = idOf(params["id"], "trace_not_found");
+      const { accountId, traceId } = subjectOf({ params, response });
       const { span_id: spanId = "", content: name = "" } = params;
       if (!isUuid(spanId) || !isContent(name)) throw new AppError("span_not_found");
       const refusal = downloads.take(accountId, 1);

@@ -27,7 +27,7 @@ export function ComparePage() {
 }
 
 function Runs({ id, other }: { id: string; other: string }) {
-  const sides = [useOutline(id, "digests"), useOutline(other, "digests")] as const;
+  const sides = [useOutline(`/traces/${id}`, "digests"), useOutline(`/traces/${other}`, "digests")] as const;
   const [left, right] = sides;
   const failed = sides.find(({ error }) => error);
   const isReady = sides.every(({ trace, isPartial }) => trace && !isPartial);

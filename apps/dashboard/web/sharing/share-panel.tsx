@@ -1,17 +1,18 @@
 import "./sharing.css";
+import type { OutlineTrace } from "@waymark/traces";
 import type { CreatedLink, CreateLinkBody, LinkList, ListedLink } from "../../src/sharing/links.route.js";
 import { api } from "../data/api.js";
 import { useMe, useQuery } from "../data/query.js";
 import { Ago } from "../ui/ago.js";
 import { CopyField, SecretDialog } from "../ui/copy-button.js";
-import { ConfirmButton, DialogButton } from "../ui/dialog.js";
+import { ConfirmButton, Dialog, DialogButton } from "../ui/dialog.js";
 import { FormDialog, TextField, useForm } from "../ui/form.js";
 import { formatDay } from "../ui/format.js";
 import { Empty, Loaded, Panel } from "../ui/page.js";
 import { actionsColumn, type Column, Stacked, Table } from "../ui/table.js";
 
 interface SharedProps {
-  /** The path of the site's data. */
+  /** The path of the data of a site or trace. */
   of: string;
   /** What anybody with a link sees. */
   says: string;
@@ -32,6 +33,21 @@ export function SharePanel({ of, says }: SharedProps) {
   );
 }
 
+export interface ShareTraceProps {
+  trace: OutlineTrace;
+  onClose(): void;
+}
+
+export function ShareTraceDialog({ trace: { id, name }, onClose }: ShareTraceProps) {
+  const says =
+    "Anybody with a link sees this trace, with the inputs, outputs and attributes of its spans. Its agent and its labels, such as the user, stay hidden.";
+  return (
+    <Dialog title={`Share “${name || "(no name)"}”`} onClose={onClose} isWide>
+      <SharePanel of={`/traces/${id}`} says={says} />
+    </Dialog>
+  );
+}
+
 function LinkTable({ of, links }: Pick<SharedProps, "of"> & { links: readonly ListedLink[] }) {
   const me = useMe();
   const mayRevoke = ({ createdBy }: ListedLink) => me.data?.role === "owner" || createdBy?.id === me.data?.person.id;
@@ -39,11 +55,12 @@ function LinkTable({ of, links }: Pick<SharedProps, "of"> & { links: readonly Li
     {
       text: "Link",
       class: "is-stacked share-link",
-      cell: ({ createdAt, createdBy, ...link }) => (
+      cell: ({ createdAt, createdBy, ...link }, isNarrow) => (
         <Stacked
           below={
             <>
               {createdBy?.name ?? "Not a member"}, <Ago iso={createdAt} />
+              {isNarrow && `, until ${formatDay(lastDayOf(link.expiresAt))}`}
             </>
           }
         >
@@ -51,7 +68,7 @@ function LinkTable({ of, links }: Pick<SharedProps, "of"> & { links: readonly Li
         </Stacked>
       ),
     },
-    { text: "Last day (UTC)", cell: ({ expiresAt }) => formatDay(lastDayOf(expiresAt)) },
+    { text: "Last day (UTC)", isWide: true, cell: ({ expiresAt }) => formatDay(lastDayOf(expiresAt)) },
     {
       text: "Last opened",
       isWide: true,
@@ -126,7 +143,7 @@ function ShareDialog({ of, says, onClose }: SharedProps & { onClose(): void }) {
 }
 
 function NewLink({ of: { url, frameOrigins }, onClose }: { of: CreatedLink; onClose(): void }) {
-  const code = `<iframe src="${url}" title="Statistics" width="100%" height="900" style="border: 0" loading="lazy"></iframe>`;
+  const code = `<iframe src="${url}" title="Waymark" width="100%" height="900" style="border: 0" loading="lazy"></iframe>`;
   const frame = frameOrigins.length > 0 && (
     <div class="share-code">
       <CopyField label="Code for a page" value={code} lines={6} />

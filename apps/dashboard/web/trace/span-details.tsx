@@ -21,6 +21,9 @@ const others = contentNames.filter((name) => name !== "error");
 const labelOf = (name: ContentName) => name.charAt(0).toUpperCase() + name.slice(1);
 
 interface DetailsProps {
+  /** The path of the trace's data. */
+  data: string;
+  /** Empty for a shared trace. */
   traceId: string;
   node: Node;
   extent: Stretch;
@@ -29,7 +32,7 @@ interface DetailsProps {
   onClose: (() => void) | undefined;
 }
 
-export function SpanDetails({ traceId, node, extent, isRunning, section, onClose }: DetailsProps) {
+export function SpanDetails({ data, traceId, node, extent, isRunning, section, onClose }: DetailsProps) {
   const { span } = node;
   const asked = useSettled(span.id);
   const hasError = span.isFailed || span.has.error;
@@ -48,12 +51,12 @@ export function SpanDetails({ traceId, node, extent, isRunning, section, onClose
           <KindIcon kind={span.kind} isFailed={span.isFailed} /> {span.name || "(no name)"}
         </h2>
         {span.isFailed && <span class="status is-error">Failed</span>}
-        <Scores traceId={traceId} spanId={span.id} name={span.name || "the span"} />
+        {traceId !== "" && <Scores traceId={traceId} spanId={span.id} name={span.name || "the span"} />}
         {onClose && <Button text="Close details" look="quiet" icon="close" isIconOnly onClick={onClose} />}
         <SpanFigures node={node} extent={extent} isRunning={isRunning} />
       </header>
       <Tabs label="Contents" tabs={tabs} selected={tab} onSelect={(id) => setChosen({ span: span.id, tab: id })}>
-        <Contents traceId={traceId} node={node} tab={tab} isAsked={asked === span.id} />
+        <Contents data={data} node={node} tab={tab} isAsked={asked === span.id} />
       </Tabs>
     </section>
   );
@@ -81,11 +84,11 @@ function SpanFigures({ node, extent, isRunning }: Pick<DetailsProps, "node" | "e
   );
 }
 
-type ContentsProps = Pick<DetailsProps, "traceId" | "node"> & { tab: ContentName; isAsked: boolean };
+type ContentsProps = Pick<DetailsProps, "data" | "node"> & { tab: ContentName; isAsked: boolean };
 
-function Contents({ traceId, node: { span }, tab, isAsked }: ContentsProps) {
+function Contents({ data: trace, node: { span }, tab, isAsked }: ContentsProps) {
   const hasAny = contentNames.some((name) => span.has[name]);
-  const path = `/traces/${traceId}/spans/${span.id}`;
+  const path = `${trace}/spans/${span.id}`;
   const staleMs = span.end === undefined ? 0 : Number.POSITIVE_INFINITY;
   const { data, error, isLoading, refetch } = useQuery<SpanContents>(isAsked && hasAny ? path : undefined, { staleMs });
   const view = (name: ContentName) => {

@@ -5,11 +5,13 @@ import { useMe, useQuery } from "../data/query.js";
 import { ErrorNote, Figure, Page, Skeleton, StatusDot } from "../ui/page.js";
 import "./trace.css";
 import type { OutlineTrace } from "@waymark/traces";
+import type { FunctionComponent } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { api } from "../data/api.js";
 import { queryOf } from "../data/paths.js";
 import { Scores } from "../scores/scores.js";
 import { ScoresDialog } from "../scores/scores-dialog.js";
+import type { ShareTraceProps } from "../sharing/share-panel.js";
 import { Moment } from "../ui/ago.js";
 import { announce } from "../ui/announce.js";
 import { ButtonLink } from "../ui/button.js";
@@ -41,7 +43,7 @@ export const loadComparePage = () => import("../compare/compare-page.js").then((
 
 export function TracePage() {
   const id = useRoute().params["id"] ?? "";
-  const outline = useOutline(id);
+  const outline = useOutline(`/traces/${id}`);
   const { trace, error, refetch } = outline;
   if (error?.status === 404) return <MissingTrace />;
   if (!trace) {
@@ -63,13 +65,14 @@ export function TracePage() {
       aside={<StatusDot state={trace.status} />}
       actions={<TraceActions trace={trace} />}
     >
-      <TraceViewer key={id} outline={outline as Outline & { trace: typeof trace }} />
+      <TraceViewer key={id} data={`/traces/${id}`} outline={{ ...outline, trace }} />
     </Page>
   );
 }
 
 function TraceActions({ trace }: { trace: OutlineTrace }) {
   const [isDeleting, setDeleting] = useState(false);
+  const [isSharing, setSharing] = useState(false);
   const { data: me } = useMe();
   const copyId = () => void navigator.clipboard?.writeText(trace.id).then(() => announce("Copied"));
   return (
@@ -79,18 +82,29 @@ function TraceActions({ trace }: { trace: OutlineTrace }) {
       <ButtonLink text="JSON" icon="download" href={`/dashboard/api/traces/${trace.id}/export`} download />
       <Menu label="More" icon="more" isIconOnly>
         <MenuItem onClick={copyId}>Copy id</MenuItem>
+        <MenuItem onClick={() => setSharing(true)}>Share</MenuItem>
         {me?.role === "owner" && <MenuItem onClick={() => setDeleting(true)}>Delete</MenuItem>}
       </Menu>
+      {isSharing && <ShareTrace trace={trace} onClose={() => setSharing(false)} />}
       {isDeleting && <DeleteDialog trace={trace} onClose={() => setDeleting(false)} />}
     </>
   );
+}
+
+/** Its dialog loads when it is first opened. */
+function ShareTrace(props: ShareTraceProps) {
+  const [Loaded, setLoaded] = useState<FunctionComponent<ShareTraceProps>>();
+  useEffect(() => {
+    import("../sharing/share-panel.js").then((module) => setLoaded(() => module.ShareTraceDialog), props.onClose);
+  }, []);
+  return Loaded ? <Loaded {...props} /> : null;
 }
 
 const hasFailed = ({ status }: OutlineTrace) => status === "error" || status === "timeout";
 
 /** The page that sets a failed trace beside its agent's last success; null without one, undefined until that is known. */
 function useComparison(trace: OutlineTrace): string | null | undefined {
-  const path = hasFailed(trace) ? `/traces/${trace.id}/last-success` : undefined;
+  const path = trace.id !== "" && hasFailed(trace) ? `/traces/${trace.id}/last-success` : undefined;
   const { data } = useQuery<LastSuccess>(path, { staleMs: 60_000 });
   return data && (data.trace ? `/dashboard/traces/${trace.id}/compare/${data.trace.id}` : null);
 }
@@ -124,7 +138,14 @@ function DeleteDialog({ trace, onClose }: { trace: OutlineTrace; onClose(): void
   );
 }
 
-function TraceViewer({ outline }: { outline: Outline & { trace: OutlineTrace } }) {
+interface ViewerProps {
+  /** The path of the trace's data. */
+  data: string;
+  outline: Outline & { trace: OutlineTrace };
+}
+
+/** A trace without an id is a shared one: it leads nowhere else. */
+export function TraceViewer({ data, outline }: ViewerProps) {
   const { trace, isPartial } = outline;
   const [lanePixels, setLanePixels] = useState(360);
   const view = useView(outline, lanePixels);
@@ -153,7 +174,7 @@ function TraceViewer({ outline }: { outline: Outline & { trace: OutlineTrace } }
     openNext: () => open(1),
     openPrevious: () => open(-1),
     openComparison: () => comparison && route(comparison),
-    openScores: () => setScoring(true),
+    openScores: () => setScoring(trace.id !== ""),
     openHelp: () => setHelpOpen(true),
   };
   useKeys((event) => takeKey(event, view, commands));
@@ -173,6 +194,7 @@ function TraceViewer({ outline }: { outline: Outline & { trace: OutlineTrace } }
           />
           {(view.hasSheet || !isNarrow) && (
             <SpanDetails
+              data={data}
               traceId={trace.id}
               node={selected}
               extent={extent}
@@ -188,7 +210,7 @@ function TraceViewer({ outline }: { outline: Outline & { trace: OutlineTrace } }
       {isScoring && (
         <ScoresDialog of={{ traceId: trace.id, spanId: null, name: "the trace" }} onClose={() => setScoring(false)} />
       )}
-      {isHelpOpen && <HelpDialog keys={keys} onClose={() => setHelpOpen(false)} />}
+      {isHelpOpen && <HelpDialog keys={trace.id === "" ? sharedKeys : keys} onClose={() => setHelpOpen(false)} />}
     </div>
   );
 }
@@ -213,14 +235,14 @@ const TraceFigures = memo(({ trace, tree, extent }: { trace: OutlineTrace; tree:
       </dl>
       {tree.nodes.length > 0 && <OwnTime tree={tree} extent={extent} />}
       <LabelLinks of={trace} />
-      <Scores traceId={trace.id} spanId={null} name="the trace" />
+      {trace.id !== "" && <Scores traceId={trace.id} spanId={null} name="the trace" />}
     </div>
   );
 });
 
 function UsageFigures({ trace: { id, status } }: { trace: OutlineTrace }) {
   const pollMs = status === "running" ? runningPollMs : undefined;
-  const { data: usage } = useQuery<TraceUsage>(`/traces/${id}/usage`, { pollMs });
+  const { data: usage } = useQuery<TraceUsage>(id === "" ? undefined : `/traces/${id}/usage`, { pollMs });
   if (!usage) return null;
   const models = [...new Set(usage.models.flatMap(({ model }) => model ?? []))];
   const [first, ...others] = models;
@@ -306,3 +328,6 @@ const keys: readonly [string, string][] = [
   ["[ ]", "previous and next trace of the list"],
   ["?", "this help"],
 ];
+
+/** A shared trace has no others and no scores. */
+const sharedKeys = keys.filter(([key]) => !["C", "S", "[ ]"].includes(key));

@@ -27,9 +27,12 @@ export interface Outline
   trace: OutlineTrace | undefined;
 }
 
-/** The outline of a trace: its first page at once, then the others; while it runs, what changes of it. */
+/**
+ * The outline of a trace: its first page at once, then the others; while it runs, what changes of it.
+ * @param id the path of the trace's data
+ */
 export function useOutline(id: string, include?: "digests"): Outline {
-  const pathOf = (query: Delta = {}) => `/traces/${id}/outline${queryOf({ include, ...query })}`;
+  const pathOf = (query: Delta = {}) => `${id}/outline${queryOf({ include, ...query })}`;
   const path = pathOf();
   const { data, error, refetch } = useQuery<OutlinePage>(path, { staleMs: Number.POSITIVE_INFINITY });
   const [shown, show] = useState<Loaded>();

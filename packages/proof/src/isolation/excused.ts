@@ -24,6 +24,11 @@ export const excused: Readonly<Record<string, string>> = {
   "dashboard GET /dashboard/api/shared/{token}/events": "needs the address of a link; a test of the dashboard has one",
   "dashboard GET /dashboard/api/shared/{token}/realtime":
     "needs the address of a link; a test of the dashboard has one",
+  "dashboard GET /dashboard/api/shared/{token}/outline": "needs the address of a link; a test of the dashboard has one",
+  "dashboard GET /dashboard/api/shared/{token}/spans/{span_id}":
+    "needs the address of a link; a test of the dashboard has one",
+  "dashboard GET /dashboard/api/shared/{token}/spans/{span_id}/{content}":
+    "needs the address of a link; a test of the dashboard has one",
   "dashboard POST /dashboard/api/me/account": "people of the run have one account",
   "dashboard DELETE /dashboard/api/people/{person_id}": "would end the run's own people",
   "dashboard GET /dashboard/api/traces/otel/{otel_trace_id}":

@@ -75,6 +75,8 @@ export function namesOthersThing({ actor, victim }: Act, { ids }: Performed): bo
   return victim !== actor && ids.length > 0 && ids.every((id) => own.has(id) || id === victim.mark);
 }
 
+const linkUntilTomorrow = () => ({ lastDay: new Date(Date.now() + 86_400_000).toISOString().slice(0, 10) });
+
 /** Bodies that a schema does not tell; ids and marks are filled in later. Texts name the operation's path. */
 const recipes: Readonly<Record<string, () => unknown>> = {
   "trace-api POST /v1/traces": () => otlp(),
@@ -101,9 +103,8 @@ const recipes: Readonly<Record<string, () => unknown>> = {
   }),
   "dashboard POST /dashboard/api/sites": () => ({ domain: `s${random()}.{{domain:0}}`, name: "{{mark:0}}" }),
   "dashboard PATCH /dashboard/api/sites/{id}": () => ({ name: "{{mark:1}}" }),
-  "dashboard POST /dashboard/api/sites/{id}/links": () => ({
-    lastDay: new Date(Date.now() + 86_400_000).toISOString().slice(0, 10),
-  }),
+  "dashboard POST /dashboard/api/sites/{id}/links": () => linkUntilTomorrow(),
+  "dashboard POST /dashboard/api/traces/{id}/links": () => linkUntilTomorrow(),
   "dashboard POST /dashboard/api/sites/{id}/goals": () => ({ event: `{{mark:1}}-${random()}` }),
   "dashboard POST /dashboard/api/sites/{id}/funnels": () => ({
     name: `{{mark:1}}-${random()}`,
