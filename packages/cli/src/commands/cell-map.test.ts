@@ -38,12 +38,25 @@ const routes: [Record<string, string>, string][] = [
   [{ Host: "ff.cell.test", Cookie: `waymark=00.${secret}` }, "a"],
 ];
 
+/** Paths of shared links, and the cell of each for somebody with a session in `a`. */
+const paths = [
+  ["/dashboard/shared/wmk_link_ff_x", "b"],
+  ["/dashboard/api/shared/wmk_link_ff_x/stats?filters=page:is:/wmk_link_00_", "b"],
+  ["/dashboard/shared/wmk_link_00_x", "a"],
+  ["/dashboard/traces/wmk_link_ff_x", "a"],
+  ["/other/dashboard/shared/wmk_link_ff_x", "a"],
+] as const;
+
 const startProxy = useProxies();
 
 async function expectRoutes(socket: string): Promise<void> {
   for (const [headers, cell] of routes) {
     const answer = await ask(socket, { headers: { Host: "cell.test", ...headers } });
     expect({ headers, ...answer }).toEqual({ headers, status: 200, body: cell });
+  }
+  for (const [path, cell] of paths) {
+    const headers = { Host: "cell.test", Cookie: `waymark=00.${secret}` };
+    expect({ path, ...(await ask(socket, { path, headers })) }).toEqual({ path, status: 200, body: cell });
   }
 }
 

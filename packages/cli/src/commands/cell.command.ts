@@ -59,7 +59,7 @@ function printEntries(map: CellMap, indent: string, end: string): string {
     .join("\n");
 }
 
-const about = `# The cell of a request, by the slot of its key, session or host; without a slot that of ${firstSlot}. Printed by 'waymark cell map'.`;
+const about = `# The cell of a request, by the slot of its shared link, key, session or host; without a slot that of ${firstSlot}. Printed by 'waymark cell map'.`;
 
 /** For the `http` block: sets `$waymark_cell`. */
 function printNginx(map: CellMap): string {
@@ -73,9 +73,13 @@ map $http_cookie $waymark_cookie_slot {
   "~(?:^|; *)__Host-waymark=(?<waymark_secure>[0-9a-f]{2})\\." $waymark_secure;
   "~(?:^|; *)waymark=(?<waymark_plain>[0-9a-f]{2})\\." $waymark_plain;
 }
-map $http_authorization $waymark_slot {
+map $http_authorization $waymark_key_slot {
   default $waymark_cookie_slot;
   "~^(?i:Bearer) +wmk_(?:trace|stats)_(?<waymark_key>[0-9a-f]{2})_" $waymark_key;
+}
+map $uri $waymark_slot {
+  default $waymark_key_slot;
+  "~^/dashboard/(?:api/)?shared/wmk_link_(?<waymark_link>[0-9a-f]{2})_" $waymark_link;
 }
 map $waymark_slot $waymark_cell {
 ${printEntries(map, "  ", ";")}
@@ -95,9 +99,13 @@ function printCaddy(map: CellMap): string {
 		~(?:^|;\\s*)waymark=([0-9a-f]{2})\\. \${1}
 		default {waymark_host_slot}
 	}
-	map {header.Authorization} {waymark_slot} {
+	map {header.Authorization} {waymark_key_slot} {
 		~^(?i:Bearer)\\s+wmk_(?:trace|stats)_([0-9a-f]{2})_ \${1}
 		default {waymark_cookie_slot}
+	}
+	map {path} {waymark_slot} {
+		~^/dashboard/(?:api/)?shared/wmk_link_([0-9a-f]{2})_ \${1}
+		default {waymark_key_slot}
 	}
 	map {waymark_slot} {waymark_cell} {
 ${printEntries(map, "\t\t", "")}
