@@ -54,7 +54,7 @@ const sharedPath = "/dashboard/api/shared";
 
 /** A link's token must not reach the logs. */
 function hideToken(path: string): string {
-  return path.replace(/^(\/dashboard\/(?:link|shared|api\/unsubscribe|api\/shared)\/).+/s, "$1…");
+  return path.replace(/^(\/dashboard\/(?:link|shared|api\/unsubscribe|api\/shared)\/).+/is, "$1…");
 }
 
 /** Days of visits and events kept in memory for filters, goals and funnels. */
