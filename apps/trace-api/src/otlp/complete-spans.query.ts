@@ -50,10 +50,10 @@ const findWaitingSql = `
     SELECT DISTINCT span_id FROM span_log u
     WHERE u.account_id = q.account_id AND u.otel_trace_id = q.otel_trace_id AND NOT u.is_used
   ) l
-  WHERE EXISTS (
-    SELECT FROM span s WHERE s.account_id = q.account_id AND s.trace_id = q.trace_id AND s.trace_id BETWEEN $4 AND $5
-      AND s.id = ${uuidOfSpan("q.trace_id", "encode(l.span_id, 'hex')")} AND ${isRecent("s")}
-  )
+  WHERE (
+    SELECT 1 FROM span s WHERE s.account_id = q.account_id AND s.trace_id = q.trace_id AND s.trace_id BETWEEN $4 AND $5
+      AND s.id = ${uuidOfSpan("q.trace_id", "encode(l.span_id, 'hex')")} AND ${isRecent("s")} LIMIT 1
+  ) IS NOT NULL
   GROUP BY q.number`;
 
 function isRecent(span: string): string {
