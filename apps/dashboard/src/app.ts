@@ -41,6 +41,7 @@ import { sharedTraceRoutes } from "./sharing/shared-trace.route.js";
 import { siteRoutes } from "./sites/sites.route.js";
 import { statisticsRoutes } from "./statistics/statistics.route.js";
 import { createTraceShares, traceRoutes } from "./trace/trace.route.js";
+import { createExports } from "./traces/export-list.js";
 import { oneTraceRoutes } from "./traces/one-trace.route.js";
 import { traceListRoutes } from "./traces/traces.route.js";
 
@@ -63,7 +64,7 @@ const maxColumnBytes = 67_108_864;
 function withShares(deps: AppDeps) {
   const columns = createDayColumns({ pool: deps.pool, maxBytes: maxColumnBytes });
   const reads = createReadShares({ ...deps, maxWaitingPerAccount });
-  return { ...deps, reads, columns, ...createTraceShares(deps.registry) };
+  return { ...deps, reads, columns, answerExport: createExports(deps), ...createTraceShares(deps.registry) };
 }
 
 function routesOf(deps: ReturnType<typeof withShares>): Route[] {

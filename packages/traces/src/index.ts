@@ -77,11 +77,13 @@ export {
   maxExamineMs,
   newestCursor,
   presentListedTrace,
+  type TraceCursor,
   type TracesToFind,
 } from "./list-traces.query.js";
 export {
   type MatchesTrace,
   presentTracePage,
+  traceExportSchema,
   traceFilter,
   traceFilterSchema,
   traceQuerySchema,

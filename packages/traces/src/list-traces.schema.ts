@@ -81,13 +81,17 @@ const filterParameters = {
 
 export const traceFilterSchema = z.object(filterParameters).superRefine(checkRange);
 
+const findParameters = {
+  ...filterParameters,
+  q: searchParameter,
+  ...labelParameters,
+  min_cost: costParameter,
+  ...scoreParameters,
+};
+
 export const traceQuerySchema = z
   .object({
-    ...filterParameters,
-    q: searchParameter,
-    ...labelParameters,
-    min_cost: costParameter,
-    ...scoreParameters,
+    ...findParameters,
     include: listIncludeParameter,
     limit: limitParameter,
     cursor: cursorParameter(readCursor),
@@ -95,11 +99,17 @@ export const traceQuerySchema = z
   .superRefine(checkRange)
   .superRefine(checkScore);
 
+/** A whole list as a file. */
+export const traceExportSchema = z
+  .object({ ...findParameters, format: z.enum(["ndjson", "csv"]) })
+  .superRefine(checkRange)
+  .superRefine(checkScore);
+
 type TraceFilter = z.output<typeof traceFilterSchema>;
 
 type TraceQuery = z.output<typeof traceQuerySchema>;
 
-export function tracesToFind(accountId: string, query: TraceQuery): TracesToFind {
+export function tracesToFind(accountId: string, query: Omit<TraceQuery, "include">): TracesToFind {
   return {
     accountId,
     agentId: query.agent_id,
@@ -129,7 +139,7 @@ function textOfCursor({ startedAt, id, within }: TraceCursor): string {
 }
 
 /** The cursor or `to`, whichever comes later in the list. */
-function startOf({ cursor, to }: TraceQuery): TraceCursor {
+function startOf({ cursor, to }: Pick<TraceQuery, "cursor" | "to">): TraceCursor {
   if (to === undefined) return cursor ?? newestCursor;
   return cursor !== undefined && cursor.startedAt < to ? cursor : cursorBefore(to);
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { expect, it } from "@jest/globals";
 import { describeWithChromium } from "@waymark/testing";
 import type { Page } from "playwright-core";
@@ -54,6 +55,32 @@ describeWithChromium("the traces in a browser", (executablePath) => {
     await button.click();
     await button.waitFor({ state: "detached" });
     expect((await names(page)).slice(0, 3)).toEqual(["waits too", "waits", "came in"]);
+  });
+
+  it("goes to a file by keyboard, whole and under its filters", async () => {
+    const { accountId, page, table } = await open("traces?status=failed", 1);
+    for (let n = 1; n <= 60; n++) await insertTrace(pool, accountId, { name: `failed ${n}`, status: "error", ago: n });
+    await page.reload();
+    await table.waitFor();
+    await page.getByRole("button", { name: "Export" }).focus();
+    for (const [format, downs] of [
+      ["ndjson", 0],
+      ["csv", 1],
+    ] as const) {
+      const file = page.waitForEvent("download");
+      await page.keyboard.press("Enter");
+      await page.getByRole("menuitem", { name: "NDJSON" }).and(page.locator(":focus")).waitFor();
+      for (let down = 0; down < downs; down++) await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("Enter");
+      expect((await file).suggestedFilename()).toMatch(new RegExp(`^traces-[0-9-]{10}\\.${format}$`));
+      const lines = readFileSync(await (await file).path(), "utf8")
+        .trimEnd()
+        .split("\n");
+      expect([lines.filter((line) => line.includes("failed ")).length, lines.at(-1)]).toEqual([
+        60,
+        expect.stringMatching(/^(\{"rows":60\}|"rows: 60",+)$/),
+      ]);
+    }
   });
 
   it("goes along the rows by keyboard, searches, and opens a pasted id", async () => {

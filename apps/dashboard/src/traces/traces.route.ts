@@ -1,23 +1,29 @@
 import { isUuid } from "@waymark/database";
 import { parseTimestamp } from "@waymark/service/fields";
+import { pageRoute } from "@waymark/service/http";
 import {
   addListParts,
   createTracePageReader,
   fewWaiting,
   type ListedTrace,
   listAgentNames,
+  listPartsSchema,
   maxChanges,
   oneByOne,
   presentTracePage,
   readChanges,
   readNotes,
+  type TraceCursor,
+  traceAnswers,
+  traceExportSchema,
   traceQuerySchema,
   tracesToFind,
 } from "@waymark/traces";
 import type pg from "pg";
 import { z } from "zod";
 import type { AppDeps } from "../app-deps.js";
-import { type AnswerOf, viewerRoute } from "../session/viewer.js";
+import { type AnswerOf, viewerOf, viewerRoute } from "../session/viewer.js";
+import type { AnswerExport } from "./export-list.js";
 import { shareStatements } from "./share-statements.js";
 
 /** A row of the list; a list with `include` has only those parts. */
@@ -44,13 +50,23 @@ const changesQuery = z.object({
 
 const allParts = ["labels", "usage", "preview"] as const;
 
+const columns = [
+  ...Object.keys(traceAnswers.listed),
+  "duration_ms",
+  ...Object.keys(listPartsSchema.shape),
+  "error",
+  "isMailed",
+];
+/** Of a read, the list's most. */
+const exportedRows = 200;
+
 interface Lists {
   accountId: string;
   lists: readonly (readonly ListedTrace[])[];
   parts: readonly (typeof allParts)[number][];
 }
 
-export function traceListRoutes({ pool, registry }: AppDeps) {
+export function traceListRoutes({ pool, registry, answerExport }: AppDeps & { answerExport: AnswerExport }) {
   const createGroupCommit = shareStatements(registry);
   const readPage = createTracePageReader({ pool, createGroupCommit });
   const addAll = oneByOne({ pool, createGroupCommit }, "list-rows", addToLists, fewWaiting);
@@ -63,6 +79,23 @@ export function traceListRoutes({ pool, registry }: AppDeps) {
         const parts = query.include ?? allParts;
         const [traces = []] = await addAll({ accountId, lists: [page.traces], parts });
         return { traces, nextCursor: page.next_cursor };
+      },
+    }),
+    /** The whole list of `GET /traces` with all parts as a file. */
+    pageRoute({
+      method: "get",
+      path: "/traces/export",
+      query: traceExportSchema,
+      handle({ query: { format, ...query }, request, response }) {
+        const { accountId } = viewerOf(response);
+        const find = tracesToFind(accountId, { ...query, limit: exportedRows, cursor: undefined });
+        async function read(after: TraceCursor = find.after) {
+          const page = await readPage({ ...find, after });
+          const { traces } = presentTracePage(page);
+          const [rows = []] = await addAll({ accountId, lists: [traces], parts: allParts });
+          return { rows, next: page.next };
+        }
+        return answerExport({ name: "traces", columns, read }, { format, request, response });
       },
     }),
     /** New traces, and changes of those on the screen; `at` is `since` of the next request. Probes of primary keys only. */
@@ -78,7 +111,7 @@ export function traceListRoutes({ pool, registry }: AppDeps) {
     viewerRoute("get", "/traces/agents", {
       handle: async ({ viewer }) => ({ agents: await listAgentNames(pool, viewer.accountId) }),
     }),
-  ];
+  ] as const;
 }
 
 async function addToLists(pool: pg.Pool, { accountId, lists, parts }: Lists): Promise<TraceRow[][]> {

@@ -100,18 +100,23 @@ export function writeFilters({ text, status, agent, longerMs, range, from, to, a
 
 /** The path of a page of the list. The range ends now, so its start is given in whole minutes. */
 export function pathOf(filters: Filters, now: Date, { cursor = filters.after, limit = 50, include = "" } = {}): string {
-  const query = {
-    limit: limit === 50 ? "" : limit,
-    include,
+  return `/traces${queryOf({ limit: limit === 50 ? "" : limit, include, ...findQuery(filters, now), cursor })}`;
+}
+
+/** The path of the whole list as a file. */
+export function exportPath(filters: Filters, now: Date, format: "ndjson" | "csv"): string {
+  return `/dashboard/api/traces/export${queryOf({ format, ...findQuery(filters, now) })}`;
+}
+
+function findQuery(filters: Filters, now: Date) {
+  return {
     q: isSearch(filters) ? filters.text.trim() : "",
     status: apiStatus[filters.status],
     agent_id: filters.agent,
     min_duration_ms: filters.longerMs,
     ...labelQuery(filters.labels),
     ...timesOf(filters, now),
-    cursor,
   };
-  return `/traces${queryOf(query)}`;
 }
 
 function timesOf({ range, from, to }: Filters, now: Date): { from?: string; to?: string } {

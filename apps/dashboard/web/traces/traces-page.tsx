@@ -11,11 +11,12 @@ import { Button } from "../ui/button.js";
 import { CopyField } from "../ui/copy-button.js";
 import { TextField } from "../ui/form.js";
 import { formatBytes, formatCount, formatDay, formatThings } from "../ui/format.js";
+import { Menu, MenuItem } from "../ui/menu.js";
 import { ActionError, Banner, Empty, ErrorNote, Page, Panel, Skeleton } from "../ui/page.js";
 import { Pager } from "../ui/table.js";
 import { useKeys } from "../ui/use-keys.js";
 import { examplesOf } from "./examples.js";
-import { activeFilters, type Filters, pathOf, readFilters, writeFilters } from "./filters.js";
+import { activeFilters, exportPath, type Filters, pathOf, readFilters, writeFilters } from "./filters.js";
 import { TraceFilters } from "./trace-filters.js";
 import { maxRows, type TraceListState } from "./trace-list.js";
 import { TracesTable } from "./traces-table.js";
@@ -34,7 +35,7 @@ export function TracesPage() {
   const isFirst = isEmpty && activeFilters(filters).length === 0;
   const live = state?.isLive && <span class="live">Live</span>;
   return (
-    <Page title="Traces" aside={live}>
+    <Page title="Traces" aside={live} actions={!isEmpty && <ExportMenu filters={filters} now={now} />}>
       {usage.data && <LimitLine usage={usage.data} />}
       {isFirst ? (
         <FirstTrace />
@@ -62,6 +63,19 @@ export function TracesPage() {
         </>
       )}
     </Page>
+  );
+}
+
+/** The whole list in its order, however many pages it has. */
+function ExportMenu({ filters, now }: { filters: Filters; now: Date }) {
+  return (
+    <Menu label="Export" icon="download">
+      {(["ndjson", "csv"] as const).map((format) => (
+        <MenuItem key={format} href={exportPath(filters, now, format)} download>
+          {format.toUpperCase()}
+        </MenuItem>
+      ))}
+    </Menu>
   );
 }
 

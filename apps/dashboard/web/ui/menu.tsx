@@ -90,15 +90,16 @@ function nextIndex(key: string, at: number, items: readonly HTMLElement[]): numb
 
 interface MenuItemProps {
   href?: string;
+  download?: boolean;
   /** Whether it holds, for one of several of which one does. */
   isChecked?: boolean;
   onClick?(): void;
   children: ComponentChildren;
 }
 
-export function MenuItem({ href, isChecked, onClick, children }: MenuItemProps) {
+export function MenuItem({ href, download, isChecked, onClick, children }: MenuItemProps) {
   const shared = { class: "menu-item", tabIndex: -1, children };
-  if (href !== undefined) return <a {...shared} role="menuitem" href={href} />;
+  if (href !== undefined) return <a {...shared} role="menuitem" href={href} download={download} />;
   const choice = { role: "menuitemradio", "aria-checked": isChecked } as const;
   const look = isChecked === undefined ? ({ role: "menuitem" } as const) : choice;
   return <button {...shared} {...look} type="button" onClick={onClick} />;

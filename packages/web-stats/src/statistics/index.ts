@@ -31,7 +31,7 @@ export {
   readGoals,
   readGoalsBefore,
 } from "./goals/read-goals.js";
-export { csvType, type ListAnswer, writeCsv } from "./list-rows.js";
+export { csvType, type ListAnswer, writeCsv, writeTable } from "./list-rows.js";
 export { readMachineDays } from "./machines/machine-figures.query.js";
 export { createMachineMemory, type MachineMemory } from "./machines/machine-memory.js";
 export {

@@ -101,15 +101,19 @@ export function writeCsv(list: ListName, rows: readonly ListRow[], metrics: read
   return writeTable(columnsOf(lists[list], metrics), rows);
 }
 
-export function writeTable(columns: string[], rows: readonly object[]): string {
+/** A table, or its rows alone, for one that is written in parts. */
+export function writeTable(columns: readonly string[], rows: readonly object[], header = true): string {
   return stringify([...rows], {
-    header: true,
-    columns,
+    header,
+    columns: [...columns],
     record_delimiter: "windows",
     quote_record_delimiter: true,
     quoted_string: true,
     escape_formulas: true,
     // `escape_formulas` leaves out the line feed.
-    cast: { string: (value) => (value.startsWith("\n") ? `'${value}` : value) },
+    cast: {
+      string: (value) => (value.startsWith("\n") ? `'${value}` : value),
+      boolean: String,
+    },
   });
 }
