@@ -32,9 +32,13 @@ export function createUsagePricer(): PriceUsage {
 }
 
 function priced(price: PriceCall, { provider, model, tokens, cost }: ModelUsage, startedAt: string): ModelCall {
-  const found = price({ provider, model, tokens, startedAt });
-  const isTold = tokens && cost !== null ? (true as const) : null;
-  return { ...found, model, tokens, isTold, cost: cost === null ? found.cost : roundCost(cost) };
+  if (cost === null) {
+    const found = price({ provider, model, tokens, startedAt });
+    return { provider: found.provider, model, tokens, cost: found.cost, isTold: null };
+  }
+  // For the list's name of the provider.
+  const named = price({ provider, model, tokens: null, startedAt });
+  return { provider: named.provider, model, tokens, cost: roundCost(cost), isTold: tokens && true };
 }
 
 export interface CallOfSpan {

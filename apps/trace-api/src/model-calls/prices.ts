@@ -62,7 +62,7 @@ export async function loadPrices(): Promise<PriceCall> {
   const { calcPrice } = await import("@pydantic/genai-prices");
   const known = new LRUCache<string, { provider: string; rates: Rates | undefined }>({ max: maxKnownModels });
   return (call) => {
-    const key = JSON.stringify([call.provider, call.model]);
+    const key = `${call.provider.length} ${call.provider}${call.model}`;
     let found = known.get(key);
     if (!found) {
       const { prices, provider, isOfTime } = findPrices(calcPrice, call);

@@ -106,9 +106,10 @@ const insertOtlpSpansSql = (onLock: OnLock) => `
   ), brought AS MATERIALIZED (
     SELECT position, account_id, trace_id, r.id, r.value, r.bytes, r.bytes_to_add
     FROM ${unnestSql(contextsFrom, contextColumns)} JOIN found USING (position)
-    WHERE NOT EXISTS (
-      SELECT FROM trace_context o WHERE o.account_id = found.account_id AND o.trace_id = found.trace_id AND o.id = r.id
-    )
+    WHERE (
+      SELECT 1 FROM trace_context o
+      WHERE o.account_id = found.account_id AND o.trace_id = found.trace_id AND o.id = r.id LIMIT 1
+    ) IS NULL
   ), full_traces AS MATERIALIZED (
     SELECT position FROM brought b GROUP BY position, account_id, trace_id
     HAVING count(*) + (
@@ -120,10 +121,12 @@ const insertOtlpSpansSql = (onLock: OnLock) => `
         AND s.trace_id BETWEEN $2 AND $3 LIMIT 1
     ) IS NULL AS is_new FROM ${unnestSql(spansFrom, countedColumns)} JOIN found USING (position)
   ), new_bytes AS MATERIALIZED (
-    SELECT position, bytes_to_add FROM brought UNION ALL SELECT position, bytes_to_add FROM probed WHERE is_new
+    SELECT position, sum(bytes_to_add)::int AS bytes_to_add FROM (
+      SELECT position, bytes_to_add FROM brought UNION ALL SELECT position, bytes_to_add FROM probed WHERE is_new
+    ) AS b GROUP BY position
   ), wanted AS MATERIALIZED (
-    SELECT found.*, COALESCE(sum(bytes_to_add), 0)::int AS bytes_to_add FROM found LEFT JOIN new_bytes USING (position)
-    WHERE position NOT IN (SELECT position FROM full_traces) GROUP BY position, account_id, trace_id, max_bytes
+    SELECT found.*, COALESCE(bytes_to_add, 0) AS bytes_to_add FROM found LEFT JOIN new_bytes USING (position)
+    WHERE position NOT IN (SELECT position FROM full_traces)
   ), ${grantBytesSql("wanted", "$1")}, contexts AS (
     INSERT INTO trace_context (account_id, trace_id, id, value, bytes)
     SELECT account_id, trace_id, id, value, bytes FROM brought

@@ -9,8 +9,12 @@ import {
   type Evaluation,
   evaluationEvent,
   evaluationOfJson,
+  nameRanks,
+  originOf,
   type StoredLog,
   spanUuid,
+  type TraceName,
+  titleOf,
   usageOfLogs,
   usageOfStored,
   withLogs,
@@ -18,6 +22,7 @@ import {
 import type pg from "pg";
 import { type CallOfSpan, callValues, insertCallsSql, type PriceUsage } from "../model-calls/model-call.js";
 import { insertEvaluations } from "./add-spans.query.js";
+import { nameOriginSql } from "./find-traces.query.js";
 
 /** A trace that may have log records waiting for its spans. */
 interface TraceToComplete {
@@ -50,10 +55,10 @@ const findWaitingSql = `
     SELECT DISTINCT span_id FROM span_log u
     WHERE u.account_id = q.account_id AND u.otel_trace_id = q.otel_trace_id AND NOT u.is_used
   ) l
-  WHERE EXISTS (
-    SELECT FROM span s WHERE s.account_id = q.account_id AND s.trace_id = q.trace_id AND s.trace_id BETWEEN $4 AND $5
-      AND s.id = ${uuidOfSpan("q.trace_id", "encode(l.span_id, 'hex')")} AND ${isRecent("s")}
-  )
+  WHERE (
+    SELECT 1 FROM span s WHERE s.account_id = q.account_id AND s.trace_id = q.trace_id AND s.trace_id BETWEEN $4 AND $5
+      AND s.id = ${uuidOfSpan("q.trace_id", "encode(l.span_id, 'hex')")} AND ${isRecent("s")} LIMIT 1
+  ) IS NOT NULL
   GROUP BY q.number`;
 
 function isRecent(span: string): string {
@@ -62,8 +67,8 @@ function isRecent(span: string): string {
 
 /** Keeps the trace from deletion and locks its spans, in the order of their ids. Probes of `trace_pkey` and `span_pkey`. */
 const lockSpansSql = `
-  SELECT s.id, s.status = 'error' AS is_failed, md5(s.input::text) AS input, md5(s.output::text) AS output, s.error,
-    s.attributes::text AS attributes, s.started_at::text AS started_at
+  SELECT s.id, s.status = 'error' AS is_failed, s.kind, md5(s.input::text) AS input, md5(s.output::text) AS output, s.error,
+    s.attributes::text AS attributes, to_char(s.started_at, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at
   FROM trace t CROSS JOIN span s
   WHERE t.account_id = $1 AND t.id = $2 AND s.account_id = $1 AND s.trace_id = $2 AND s.id = ANY ($3::uuid[]) AND ${isRecent("s")}
   ORDER BY s.id FOR NO KEY UPDATE OF s FOR KEY SHARE OF t`;
@@ -71,6 +76,7 @@ const lockSpansSql = `
 interface LockedSpan {
   id: string;
   is_failed: boolean;
+  kind: string | null;
   input: string | null;
   output: string | null;
   error: string | null;
@@ -111,6 +117,11 @@ const completeSpansSql = `
   UPDATE span s SET input = COALESCE(r.input, s.input), output = COALESCE(r.output, s.output),
     error = COALESCE(r.error, s.error), attributes = r.attributes, written_at = now()
   FROM ${unnestSql(6, changeColumns)} WHERE s.account_id = $1 AND s.trace_id = $2 AND s.id = r.id`;
+
+/** A later record may bring earlier words of the same span. A probe of `trace_pkey`. */
+const renameTraceSql = `
+  UPDATE trace t SET name = $3, name_origin = $4, written_at = now()
+  WHERE t.account_id = $1 AND t.id = $2 AND $4::bytea <= ${nameOriginSql} AND (t.name, t.name_origin) IS DISTINCT FROM ($3, $4)`;
 
 const insertCallsOfLogsSql = `
   WITH completed AS (SELECT $1::uuid AS account_id, $2::uuid AS trace_id, 1 AS position)${insertCallsSql(3, "completed")}`;
@@ -192,6 +203,12 @@ function completeSpans(
     const values = [accountId, traceId, otelTrace, spanBytes, ids, ...columnArrays(changes, changeColumns)];
     await client.query({ name: "complete-spans", text: completeSpansSql, values });
     await insertEvaluations(client, { accountId, traceId, evaluations: logs.flatMap(judged) });
+    const names = completed.flatMap(({ span, records }, n) => askedName(span, records, changes[n]) ?? []);
+    const [name] = names.sort(byOrigin);
+    if (name) {
+      const renamed = [accountId, traceId, name.text, `\\x${name.origin}`];
+      await client.query({ name: "rename-asked-trace", text: renameTraceSql, values: renamed });
+    }
     if (calls.length > 0) {
       const own = [accountId, traceId, ...callValues(calls)];
       await client.query({ name: "insert-calls-of-logs", text: insertCallsOfLogsSql, values: own });
@@ -219,6 +236,16 @@ function changeOf(span: LockedSpan, records: readonly ReadLog[]): Change {
   const { input, output, error, logs }: Completion = completionOf(records, own);
   return { id: span.id, input, output, error, attributes: withLogs(span.attributes ?? "{}", logs) };
 }
+
+/** The name that the completed input of an agent or a model gives its trace. */
+function askedName(span: LockedSpan, [record]: readonly ReadLog[], change: Change | undefined): TraceName | undefined {
+  const isAsked = span.kind === "agent" || span.kind === "model";
+  const text = isAsked ? titleOf(change?.input ?? null) : undefined;
+  if (text === undefined || !record) return undefined;
+  return { text, origin: originOf(nameRanks.asked, { startedAt: span.started_at, spanId: record.spanId }) };
+}
+
+const byOrigin = (a: TraceName, b: TraceName) => (a.origin < b.origin ? -1 : 1);
 
 function hashOf(text: string | null): string | null {
   return text === null ? null : createHash("md5").update(text).digest("hex");

@@ -48,11 +48,12 @@ function spanOf(traceId: string, { ownInput, ownTokens, isFailed }: SpanModel, n
     traceId,
     spanId: spanIdOf(n),
     ...(n > 0 && { parentSpanId: spanIdOf(0) }),
-    name: `call ${n}`,
+    name: `chat ${n}`,
     startTimeUnixNano: String(start),
     endTimeUnixNano: String(start + 1_000_000n),
     status: { code: isFailed ? 2 : 1 },
     attributes: keyValues({
+      "gen_ai.operation.name": "chat",
       ...(ownInput && { "input.value": `own ${n}` }),
       ...(ownTokens && usageAttributes(1_000 + n)),
     }),
@@ -97,6 +98,16 @@ function expectedSpan({ ownInput, isFailed, logs }: SpanModel, n: number) {
   };
 }
 
+/** The first words of a user to the first span that has some. */
+function expectedName(spans: readonly SpanModel[]): string {
+  const words = spans.map(({ ownInput, logs }, n) => {
+    const details = logs.lastIndexOf("details");
+    const said = details >= 0 ? details : logs.indexOf("user");
+    return ownInput ? `own ${n}` : said >= 0 ? `${n}.${said}` : undefined;
+  });
+  return words.find((text) => text !== undefined) ?? "chat 0";
+}
+
 function expectedUsage(spans: readonly SpanModel[]) {
   const counted = spans.map(({ ownTokens, logs }, n) => {
     const last = logs.lastIndexOf("details");
@@ -130,7 +141,12 @@ describe("log records and spans of a trace", () => {
     return { input_tokens, output_tokens, cost: cost_usd === null ? null : Math.round(Number(cost_usd) * 1_000_000) };
   };
 
-  it("make the same spans, tokens and cost in pieces, doubled, in any order, over two instances at once", async () => {
+  const readName = async (account: TestAccount) => {
+    const { body } = await account.get("/api/v1/traces").expect(200);
+    return body.traces[0].name;
+  };
+
+  it("make the same spans, name, tokens and cost in pieces, doubled, in any order, over two instances at once", async () => {
     const second = await test.startInstance();
     let traces = 0;
     await fc.assert(
@@ -159,6 +175,7 @@ describe("log records and spans of a trace", () => {
           }),
         );
         expect(await readSpans(account)).toEqual(spans.map(expectedSpan));
+        expect(await readName(account)).toBe(expectedName(spans));
         expect(await readUsage(account)).toEqual(expectedUsage(spans));
       }),
       randomRuns(25),

@@ -7,7 +7,7 @@ export {
   usageOfStored,
   withLogs,
 } from "./complete-span.js";
-export { type SomeLabels, sortedTags } from "./content.js";
+export { type SomeLabels, sortedTags, titleOf } from "./content.js";
 export { evaluationEvent, isGeneric } from "./conventions.js";
 export {
   type AskBudget,

@@ -30,9 +30,16 @@ const signals = {
 
 export const rejectedName = <Of extends Signal>(signal: Of) => signals[signal].rejected;
 
+/** Has the name of the member that was set last. The setter of protobufjs deletes six others for each value. */
+const ownValue = () =>
+  class extends protobuf.Message {
+    value: string | undefined = undefined;
+  };
+
 /** Loads the official definitions and compiles a signal's decoders. */
 export function loadOtlpMessages<Of extends Signal>(signal: Of): OtlpMessages<Of> {
   const root = protobuf.Root.fromJSON(JSON.parse(readFileSync(definitions, "utf8"))).resolveAll();
+  root.lookupType("opentelemetry.proto.common.v1.AnyValue").ctor = ownValue();
   const { package: name, message } = signals[signal];
   const service = root.lookup(`opentelemetry.proto.collector.${name}.v1`) as protobuf.Namespace;
   return {

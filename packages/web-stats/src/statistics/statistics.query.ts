@@ -36,7 +36,7 @@ export function noSums(): Sums {
   return { visitors: 0, pageviews: 0, visits: 0, bounces: 0, visit_us: 0, visit_views: 0, events: 0 };
 }
 
-export const sumNames = Object.keys(noSums()) as (keyof Sums)[];
+const sumNames = Object.keys(noSums()) as (keyof Sums)[];
 
 /** Adds a row to sums. Without visits a row has no figures of them. */
 export function sumUp(sums: Sums | undefined, row: Sums): void {

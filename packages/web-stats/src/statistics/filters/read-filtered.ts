@@ -3,15 +3,7 @@ import type { ColumnReader } from "../columns/day-columns.js";
 import { columnOf, type DayPart, type Ids, isOfDetails, type PartNeeds } from "../columns/day-part.js";
 import { orderOf, topOf } from "../list-rows.js";
 import { addDays, type Days, hourMs } from "../range.js";
-import {
-  sumUp as addSums,
-  type FigureRow,
-  maxListBytes,
-  noSums,
-  rowBytes,
-  type Sums,
-  sumNames,
-} from "../statistics.query.js";
+import { sumUp as addSums, type FigureRow, maxListBytes, noSums, rowBytes, type Sums } from "../statistics.query.js";
 import { firstOf, type Work } from "../work.js";
 import { type Filter, type Match, matchVisits, needsOf } from "./filter.js";
 
@@ -75,7 +67,7 @@ function addByTime(sums: SumTable, part: DayPart, { match, counted, rowOf, isOfA
 
 /** Visits that began before count as they ended. @param before milliseconds since midnight */
 export function addTotalsBefore(total: Sums, part: DayPart, match: Match, before: number): void {
-  const sums = new SumTable(2);
+  const sums = new SumTable().clear(2);
   const rowOf = (time = before) => (time < before ? 1 : 0);
   addByTime(sums, part, { match, counted: countEvents(part, match), rowOf, isOfAnyView: true });
   sums.addTo(total, 1, part.visits.durationUs);
@@ -83,7 +75,7 @@ export function addTotalsBefore(total: Sums, part: DayPart, match: Match, before
 
 /** Adds the hours: a visit to the one it begins in, a visitor to each with a view that counts, events to their own. */
 function addHours(hours: readonly Sums[], part: DayPart, counted: Counted, match: Match): void {
-  const sums = new SumTable(1 + hours.length);
+  const sums = new SumTable().clear(1 + hours.length);
   const rowOf = (time = 0) => 1 + Math.floor(time / hourMs);
   addByTime(sums, part, { match, counted, rowOf, isOfAnyView: false });
   for (const [hour, own] of hours.entries()) sums.addTo(own, 1 + hour, part.visits.durationUs);
@@ -112,13 +104,40 @@ const figureAt = { visitors: 0, pageviews: 1, visits: 2, bounces: 3, visit_us: 4
 
 const width = 7;
 
-class SumTable {
-  private readonly figures: Float64Array;
-  private readonly lastVisitor: Int32Array;
+/** Values between two looks at the work's budget, some 20 µs. */
+const foldedTogether = 200;
 
-  constructor(readonly length: number) {
-    this.figures = new Float64Array(width * length);
-    this.lastVisitor = new Int32Array(length).fill(-1);
+interface FoldedRows {
+  first: number;
+  durationUs: number;
+}
+
+/** Sums of numbered rows. One table serves all lists of a request, since new ones for each cost much collecting. */
+class SumTable {
+  length = 0;
+  private figures = new Float64Array(0);
+  private lastVisitor = new Int32Array(0);
+  private lastVisit = new Int32Array(0);
+
+  /** Leaves rows of zeros. */
+  clear(length: number): this {
+    this.length = length;
+    if (this.lastVisitor.length < length) {
+      this.figures = new Float64Array(width * length);
+      this.lastVisitor = new Int32Array(length);
+      this.lastVisit = new Int32Array(length);
+    }
+    this.figures.fill(0, 0, width * length);
+    this.lastVisitor.fill(-1, 0, length);
+    this.lastVisit.fill(-1, 0, length);
+    return this;
+  }
+
+  /** @returns whether the row had no view of this visit before */
+  meets(visit: number, row: number): boolean {
+    if (this.lastVisit[row] === visit) return false;
+    this.lastVisit[row] = visit;
+    return true;
   }
 
   add(row: number, figure: number, count: number): void {
@@ -126,12 +145,15 @@ class SumTable {
     this.figures[at] = (this.figures[at] ?? 0) + count;
   }
 
+  /** Without `add`, since this runs for each visit in each list. */
   addVisit({ visits }: DayPart, { views, customs }: Counted, visit: number, row: number): void {
-    this.add(row, figureAt.visits, 1);
-    this.add(row, figureAt.bounces, visits.bounce[visit] ?? 0);
-    this.add(row, figureAt.visit_us, visits.duration[visit] ?? 0);
-    this.add(row, figureAt.visit_views, views[visit] ?? 0);
-    this.add(row, figureAt.events, customs[visit] ?? 0);
+    const { figures } = this;
+    const at = width * row;
+    figures[at + figureAt.visits] = (figures[at + figureAt.visits] ?? 0) + 1;
+    figures[at + figureAt.bounces] = (figures[at + figureAt.bounces] ?? 0) + (visits.bounce[visit] ?? 0);
+    figures[at + figureAt.visit_us] = (figures[at + figureAt.visit_us] ?? 0) + (visits.duration[visit] ?? 0);
+    figures[at + figureAt.visit_views] = (figures[at + figureAt.visit_views] ?? 0) + (views[visit] ?? 0);
+    figures[at + figureAt.events] = (figures[at + figureAt.events] ?? 0) + (customs[visit] ?? 0);
   }
 
   addVisitor(visitor: number, row: number): void {
@@ -140,28 +162,47 @@ class SumTable {
     this.add(row, figureAt.visitors, 1);
   }
 
+  /** A loop over names takes three times as long. */
   addTo(sums: Sums, row: number, durationUs: number): void {
-    for (const name of sumNames) {
-      sums[name] += (this.figures[width * row + figureAt[name]] ?? 0) * (name === "visit_us" ? durationUs : 1);
-    }
+    const { figures } = this;
+    const at = width * row;
+    sums.visitors += figures[at + figureAt.visitors] ?? 0;
+    sums.pageviews += figures[at + figureAt.pageviews] ?? 0;
+    sums.visits += figures[at + figureAt.visits] ?? 0;
+    sums.bounces += figures[at + figureAt.bounces] ?? 0;
+    sums.visit_us += (figures[at + figureAt.visit_us] ?? 0) * durationUs;
+    sums.visit_views += figures[at + figureAt.visit_views] ?? 0;
+    sums.events += figures[at + figureAt.events] ?? 0;
   }
 
   async foldInto(sums: HeldSums, values: readonly string[], durationUs: number, work: Work): Promise<void> {
-    for (let id = 1; id < this.length; id++) {
-      if (work.spend(1)) await work.rest();
+    for (let first = 1; first < this.length; first += foldedTogether) {
+      const steps = this.foldSome(sums, values, { first, durationUs });
+      if (work.spend(steps)) await work.rest();
+    }
+  }
+
+  /** @returns the steps that it took */
+  private foldSome(sums: HeldSums, values: readonly string[], { first, durationUs }: FoldedRows): number {
+    const end = Math.min(this.length, first + foldedTogether);
+    let steps = end - first;
+    for (let id = first; id < end; id++) {
       if (this.figures[width * id + figureAt.visits] === 0) continue;
       const value = values[id] ?? "";
       // The first look at a text reads all of it.
-      if (work.spend(30 + (value.length >> 2))) await work.rest();
+      steps += 30 + (value.length >> 2);
       this.addTo(sums.of(value), id, durationUs);
     }
+    return steps;
   }
 }
 
 /** Adds visits to the rows of their own values, or all to row 1. Visitors are those with a page view in a matching visit. */
 function addVisits(sums: SumTable, part: DayPart, counted: Counted, ids?: Ids): void {
   const { visitor, views } = part.visits;
-  for (const visit of counted.visits) {
+  const { visits } = counted;
+  for (let index = 0; index < visits.length; index++) {
+    const visit = visits[index] ?? 0;
     const row = ids ? (ids[visit] ?? 0) : 1;
     if (row === 0) continue;
     sums.addVisit(part, counted, visit, row);
@@ -180,15 +221,15 @@ function addViews(
   const { visitor, firstEvent } = part.visits;
   // A custom event has no path, but a host.
   const names = ids === part.events.pages.ids ? undefined : part.events.names.ids;
-  const lastVisit = new Int32Array(sums.length).fill(-1);
-  for (const visit of counted.visits) {
+  const { visits } = counted;
+  for (let index = 0; index < visits.length; index++) {
+    const visit = visits[index] ?? 0;
     const end = firstEvent[visit + 1] ?? 0;
     for (let event = firstEvent[visit] ?? 0; event < end; event++) {
       const row = ids[event] ?? 0;
       if (row === 0 || (names && names[event] !== 0) || (counts && counts[event] === 0)) continue;
       sums.add(row, figureAt.pageviews, 1);
-      if (lastVisit[row] === visit) continue;
-      lastVisit[row] = visit;
+      if (!sums.meets(visit, row)) continue;
       sums.addVisit(part, counted, visit, row);
       sums.addVisitor(visitor[visit] ?? 0, row);
     }
@@ -199,11 +240,11 @@ async function addList(
   held: HeldSums,
   part: DayPart,
   counted: Counted,
-  { list, match, work }: { list: StatisticsList; match: Match; work: Work },
+  { list, match, sums, work }: { list: StatisticsList; match: Match; sums: SumTable; work: Work },
 ): Promise<void> {
   const { values, ids } = columnOf(part, list);
   if (values.length <= 1) return;
-  const sums = new SumTable(values.length);
+  sums.clear(values.length);
   if (list.isPerView) addViews(sums, part, counted, { counts: match.events, ids });
   else addVisits(sums, part, counted, ids);
   if (work.spend(5 * (list.isPerView ? part.events.count : counted.visits.length))) await work.rest();
@@ -234,6 +275,7 @@ export async function readFilteredFigures(columns: ColumnReader, query: Filtered
   const { siteId, filters, first, last, totalsFrom, withHours } = query;
   const { work } = columns;
   const rows: FigureRow[] = [];
+  const sums = new SumTable();
   const sumsOf = new Map(query.lists.map((name) => [name, new HeldSums()]));
   const own = needsOf(filters);
   const needs: PartNeeds = {
@@ -254,14 +296,14 @@ export async function readFilteredFigures(columns: ColumnReader, query: Filtered
     const match = await matchVisits(part, filters, work);
     const counted = countEvents(part, match);
     if (counted.visits.length === 0) return;
-    const sums = new SumTable(2);
+    sums.clear(2);
     addVisits(sums, part, counted);
     sums.addTo(total, 1, part.visits.durationUs);
     if (!isAsked) return;
     if (withHours) addHours(hours, part, counted, match);
     if (work.spend(5 * part.events.count)) await work.rest();
     for (const [name, held] of sumsOf) {
-      await addList(held, part, counted, { list: lists[name], match, work });
+      await addList(held, part, counted, { list: lists[name], match, sums, work });
       await boundHeld([...sumsOf.values()], work);
     }
   };
