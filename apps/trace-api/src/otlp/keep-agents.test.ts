@@ -47,6 +47,11 @@ describe("an account that keeps traces of agents", () => {
     await changeKeep(test.pool, account.id, keep);
     return account;
   }
+  /** Changes what is kept, and answers with an instance that knew nothing of the account before. */
+  async function keepFrom(account: TestAccount, keep: "all" | "agents") {
+    await changeKeep(test.pool, account.id, keep);
+    return (await test.startInstance())(account);
+  }
   const usageOf = async (account: TestAccount) => (await account.get("/api/v1/usage").expect(200)).body;
   const read = async (account: TestAccount) => [
     ...(await readTraces(account, (text, values) => test.pool.query(text, values))).values(),
@@ -95,22 +100,21 @@ describe("an account that keeps traces of agents", () => {
   it("keeps what came with a label of its own, as plain JSON, or before it chose so", async () => {
     const account = await makeAccount("pro", "all");
     await sendJson(account, requestOf([{ trace: 1, id: 1 }])).expect(200);
-    await changeKeep(test.pool, account.id, "agents");
-    await account.makeTrace();
-    await sendJson(account, requestOf([{ trace: 1, id: 2, parent: 1 }])).expect(200);
-    await sendJson(account, requestOf([{ trace: 2, id: 1, attributes: { "session.id": "s" } }])).expect(200);
+    const later = await keepFrom(account, "agents");
+    await later.makeTrace();
+    await sendJson(later, requestOf([{ trace: 1, id: 2, parent: 1 }])).expect(200);
+    await sendJson(later, requestOf([{ trace: 2, id: 1, attributes: { "session.id": "s" } }])).expect(200);
     expect((await usageOf(account)).traces.current).toBe(3);
   });
 
   it("drops nothing of a trace that exists: its next span takes along what waits", async () => {
     const account = await makeAccount();
     await sendJson(account, requestOf([{ trace: 12, id: 1, parent: 2 }])).expect(200);
-    await changeKeep(test.pool, account.id, "all");
-    await sendJson(account, requestOf([{ trace: 12, id: 2 }])).expect(200);
-    await changeKeep(test.pool, account.id, "agents");
+    await sendJson(await keepFrom(account, "all"), requestOf([{ trace: 12, id: 2 }])).expect(200);
+    const later = await keepFrom(account, "agents");
     await drop();
     expect(await pendingOf(account)).toBe(1);
-    await sendJson(account, requestOf([{ trace: 12, id: 3, parent: 2 }])).expect(200);
+    await sendJson(later, requestOf([{ trace: 12, id: 3, parent: 2 }])).expect(200);
     expect((await read(account))[0]?.spans).toHaveLength(3);
     expect([await pendingOf(account), (await usageOf(account)).dropped.traces]).toEqual([0, 0]);
   });
