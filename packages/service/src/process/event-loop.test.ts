@@ -38,13 +38,15 @@ describe("watchEventLoop", () => {
 describe("a registry", () => {
   it("has the delays of the event loop", async () => {
     const registry = createRegistry("s");
-    // The first look comes after 10 ms.
-    await new Promise((resolve) => setTimeout(resolve, 30));
-    const heldUntil = performance.now() + 300;
-    while (performance.now() < heldUntil);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    const text = await registry.metrics();
-    const max = /^nodejs_eventloop_lag_max_seconds\S* (\S+)$/m.exec(text)?.[1];
-    expect(Number(max)).toBeGreaterThan(0.2);
+    // On a busy machine the first look comes after the first delay.
+    for (let max = 0; max < 0.2; ) {
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      const heldUntil = performance.now() + 300;
+      while (performance.now() < heldUntil);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      const text = await registry.metrics();
+      max = Number(/^nodejs_eventloop_lag_max_seconds\S* (\S+)$/m.exec(text)?.[1]);
+      expect(max).toBeGreaterThan(0);
+    }
   });
 });
