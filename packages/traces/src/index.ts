@@ -28,6 +28,7 @@ export { type Excerpt, type StepTexts, stepSchema, textNames } from "./debugging
 export { createTraceDeleter } from "./delete-trace.query.js";
 export { failingSpanSql } from "./failing-span.js";
 export { type ClearFailure, createFailureClearer } from "./failures/group-failures.js";
+export { failureTracesQuerySchema, listFailureTraces } from "./failures/list-failure-traces.query.js";
 export {
   failureQuerySchema,
   failureSchema,
@@ -35,6 +36,8 @@ export {
   listFailures,
   readTraceFailures,
 } from "./failures/list-failures.query.js";
+export { assignFailure, resolveFailure } from "./failures/mark-failure.query.js";
+export { readFailure } from "./failures/read-failure.query.js";
 export { arrayLiteral, type Columns, columnArrays, rowSql, textOf, timestamp, unnestSql } from "./field-table.js";
 export { findOtelTrace } from "./find-otel-trace.query.js";
 export { findTraceName } from "./find-trace-name.query.js";

@@ -15,6 +15,7 @@ import {
 } from "../paging.js";
 import { type LabelsToFind, labelCondition, labelParameters, labelsSql, labelsToFind } from "../trace-fields.js";
 import { groupFailures } from "./group-failures.js";
+import { groupedSql, readGrouped, ungroupedSql } from "./grouped-traces.query.js";
 
 /** The end of a page: groups are listed by count, then id. */
 interface FailureCursor {
@@ -29,6 +30,8 @@ export interface FailuresToList {
   to: string;
   agentId?: string | undefined;
   labels?: LabelsToFind;
+  /** Only resolved ones, or only open ones; both if not told. Traces of the range decide. */
+  isResolved?: boolean | undefined;
   after?: FailureCursor | undefined;
   limit: number;
 }
@@ -79,46 +82,35 @@ function readCursor(text: string): FailureCursor | undefined {
 /** The `until` of a mute for good. */
 const endOfTime = "9999-12-31T23:59:59.999Z";
 
-/** Ungrouped traces of one answer; the next one continues. */
-const maxUngrouped = 10_000;
-/** Rounds of grouping for one page: traces may fail meanwhile. */
-const maxRounds = 30;
+/** SQL of when the mute `m` ends, as answers show it; null if it is over. */
+export const mutedUntilSql = `CASE WHEN m.until > now() THEN ${isoText("m.until")}
+  WHEN m.failure_id IS NOT NULL AND m.until IS NULL THEN '${endOfTime}' END`;
 
 /**
- * Counts the failed traces by group, and names those without a valid one: never worked out, or changed since. The failed traces
- * come from `trace_listing_idx` alone, at most $8; each is a probe of `trace_pkey` and of `trace_failure_pkey`.
+ * SQL of whether the failure `f` is resolved: a person said so, and none of its traces has ended since. One that does opens it
+ * again, without a write. The only place with this rule.
  */
+export function isResolvedSql(lastAt: string): string {
+  return `(f.resolved_at IS NOT NULL AND COALESCE(${lastAt} <= f.resolved_at, true))`;
+}
+
+/** Counts the failed traces by group, of $8 at most, and names those without one. $9 takes only resolved groups, or only open ones. */
 const listFailuresSql = `
-  WITH failed AS MATERIALIZED (
-    SELECT id FROM trace
-    WHERE account_id = $1 AND started_at >= $2 AND started_at < $3 AND status IN ('error', 'timeout')
-      AND ($4::text IS NULL OR agent_id = $4)
-    ORDER BY started_at DESC, id DESC LIMIT $8
-  ), grouped AS MATERIALIZED (
-    SELECT failed.id, t.ended_at, f.failure_id FROM failed
-    CROSS JOIN LATERAL (
-      SELECT COALESCE(ended_at, started_at) AS ended_at, written_at FROM trace
-      WHERE account_id = $1 AND id = failed.id AND ${labelsSql(9)} OFFSET 0
-    ) AS t
-    LEFT JOIN LATERAL (
-      SELECT failure_id, written_at FROM trace_failure WHERE account_id = $1 AND trace_id = failed.id OFFSET 0
-    ) AS f ON f.written_at = t.written_at
-  ), counted AS (
+  WITH ${groupedSql("$8", labelsSql(10))}, counted AS (
     SELECT failure_id AS id, count(*)::int AS count, min(ended_at) AS first_at, max(ended_at) AS last_at,
       (array_agg(id ORDER BY ended_at DESC, id DESC))[1] AS trace_id
     FROM grouped WHERE failure_id IS NOT NULL GROUP BY failure_id
   ), page AS (
-    SELECT * FROM counted WHERE $5::int IS NULL OR count < $5 OR (count = $5 AND id > $6)
-    ORDER BY count DESC, id LIMIT $7
+    SELECT counted.*, f.agent_id, f.span_name, f.error FROM counted
+    LEFT JOIN failure f ON f.account_id = $1 AND f.id = counted.id
+    WHERE ($5::int IS NULL OR count < $5 OR (count = $5 AND counted.id > $6))
+      AND ($9::bool IS NULL OR $9 = ${isResolvedSql("counted.last_at")})
+    ORDER BY count DESC, counted.id LIMIT $7
   )
-  SELECT (SELECT count(*)::int FROM failed) AS examined,
-    ARRAY(SELECT id FROM grouped WHERE failure_id IS NULL LIMIT ${maxUngrouped}) AS ungrouped,
-    page.id, f.agent_id, f.span_name, f.error, page.count, ${isoText("page.first_at")} AS first_at,
-    ${isoText("page.last_at")} AS last_at, page.trace_id,
-    CASE WHEN m.until > now() THEN ${isoText("m.until")} WHEN m.failure_id IS NOT NULL AND m.until IS NULL THEN '${endOfTime}' END
-      AS muted_until
+  SELECT (SELECT count(*)::int FROM failed) AS examined, ${ungroupedSql} AS ungrouped,
+    page.id, page.agent_id, page.span_name, page.error, page.count, ${isoText("page.first_at")} AS first_at,
+    ${isoText("page.last_at")} AS last_at, page.trace_id, ${mutedUntilSql} AS muted_until
   FROM (VALUES (1)) AS always LEFT JOIN page ON true
-  LEFT JOIN failure f ON f.account_id = $1 AND f.id = page.id
   LEFT JOIN mute m ON m.account_id = $1 AND m.failure_id = page.id
   ORDER BY page.count DESC, page.id`;
 
@@ -126,36 +118,22 @@ type Row = Omit<ListedFailure, "id"> & { id: string | null; examined: number; un
 
 /** Works out the groups of new failures before. @throws AppError 400 on `from` above `maxTraces` failed traces */
 export async function listFailures(pool: pg.Pool, query: FailuresToList, maxTraces = maxCountedTraces) {
-  const { accountId, from, to, agentId, labels, after, limit } = query;
+  const { accountId, from, to, agentId, labels, after, limit, isResolved } = query;
   // One row more than the page holds if the list goes on.
   const values = [
-    accountId,
-    from,
-    to,
-    agentId,
-    after?.count,
-    after?.id,
-    limit + 1,
-    maxTraces + 1,
+    ...[accountId, from, to, agentId, after?.count, after?.id, limit + 1, maxTraces + 1, isResolved],
     ...labelCondition(labels).values,
   ];
-  for (let round = 1; ; round++) {
-    const { rows } = await pool.query<Row>({ name: "list-failures", text: listFailuresSql, values });
-    const [{ examined, ungrouped } = { examined: 0, ungrouped: [] }] = rows;
-    refuseLarge(query, examined, maxTraces, "traces failed");
-    if (ungrouped.length > 0 && round < maxRounds) {
-      await groupFailures(
-        pool,
-        ungrouped.map((traceId) => ({ accountId, traceId })),
-      );
-      continue;
-    }
-    const found = rows.flatMap(({ examined: _examined, ungrouped: _ungrouped, id, ...row }) =>
-      id === null ? [] : [{ id, ...row }],
-    );
-    const { page, next_cursor } = pageOf(found, limit, ({ count, id }) => `${count} ${id}`);
-    return { failures: page, next_cursor };
-  }
+  const rows = await readGrouped(pool, accountId, async () => {
+    const { rows: read } = await pool.query<Row>({ name: "list-failures", text: listFailuresSql, values });
+    refuseLarge(query, read[0]?.examined ?? 0, maxTraces, "traces failed");
+    return read;
+  });
+  const found = rows.flatMap(({ examined: _examined, ungrouped: _ungrouped, id, ...row }) =>
+    id === null ? [] : [{ id, ...row }],
+  );
+  const { page, next_cursor } = pageOf(found, limit, ({ count, id }) => `${count} ${id}`);
+  return { failures: page, next_cursor };
 }
 
 interface TraceFailure {
