@@ -21,6 +21,7 @@ import { unsubscribeRoutes } from "./channels/unsubscribe.route.js";
 import { lastSuccessRoutes } from "./compare/last-success.route.js";
 import { sessionRoutes } from "./conversations/conversations.route.js";
 import { costRoutes } from "./costs/costs.route.js";
+import { failureMarkRoutes } from "./failures/failure-marks.route.js";
 import { failureRoutes } from "./failures/failures.route.js";
 import { funnelRoutes, goalRoutes } from "./goals/goals.route.js";
 import { keyRoutes } from "./keys/keys.route.js";
@@ -42,6 +43,7 @@ import { siteRoutes } from "./sites/sites.route.js";
 import { statisticsRoutes } from "./statistics/statistics.route.js";
 import { createTraceShares, traceRoutes } from "./trace/trace.route.js";
 import { createExports } from "./traces/export-list.js";
+import { createRowReader } from "./traces/list-rows.js";
 import { oneTraceRoutes } from "./traces/one-trace.route.js";
 import { traceListRoutes } from "./traces/traces.route.js";
 
@@ -64,7 +66,8 @@ const maxColumnBytes = 67_108_864;
 function withShares(deps: AppDeps) {
   const columns = createDayColumns({ pool: deps.pool, maxBytes: maxColumnBytes });
   const reads = createReadShares({ ...deps, maxWaitingPerAccount });
-  return { ...deps, reads, columns, answerExport: createExports(deps), ...createTraceShares(deps.registry) };
+  const readRows = createRowReader(deps);
+  return { ...deps, reads, columns, readRows, answerExport: createExports(deps), ...createTraceShares(deps.registry) };
 }
 
 function routesOf(deps: ReturnType<typeof withShares>): Route[] {
@@ -82,6 +85,7 @@ function routesOf(deps: ReturnType<typeof withShares>): Route[] {
     ...alertRoutes(deps),
     ...sessionRoutes(deps),
     ...failureRoutes(deps),
+    ...failureMarkRoutes(deps),
     ...costRoutes(deps),
     ...channelRoutes(deps),
     ...ruleRoutes(deps),

@@ -22,6 +22,7 @@ export const pages: Readonly<Record<string, Part>> = {
   "/conversations/:id": part(() => import("./conversations/conversation-page.js").then((m) => m.ConversationPage)),
   "/users": part(() => import("./conversations/users-page.js").then((m) => m.UsersPage)),
   "/failures": part(() => import("./failures/failures-page.js").then((m) => m.FailuresPage)),
+  "/failures/:id": part(() => import("./failures/failure-page.js").then((m) => m.FailurePage)),
   "/costs": part(() => import("./costs/costs-page.js").then((m) => m.CostsPage)),
   "/billing": part(() => import("./billing/billing-page.js").then((m) => m.BillingPage)),
   "/channels": part(() => import("./channels/channels-page.js").then((m) => m.ChannelsPage)),

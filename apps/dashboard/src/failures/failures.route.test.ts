@@ -1,7 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
 import { useDashboard } from "../dashboard.fixture.js";
 import { insertTrace } from "../traces/traces.fixture.js";
-import type { FailureList, MuteList } from "./failures.route.js";
+import type { TraceList } from "../traces/traces.route.js";
+import type { MuteList } from "./failure-marks.route.js";
+import type { FailureDetail, FailureList } from "./failures.route.js";
 
 const dashboard = useDashboard();
 const { pool } = dashboard;
@@ -92,5 +94,147 @@ describe("PUT and DELETE /failures/:failure_id/mute", () => {
     const other = await dashboard.signIn(await dashboard.makeAccount());
     await other.put(`/failures/${id}/mute`, { until: null }).expect(404);
     await other.delete(`/failures/${id}/mute`).expect(404);
+  });
+});
+
+describe("GET /failures/:failure_id", () => {
+  async function openOne() {
+    const opened = await open();
+    const [{ id } = { id: "" }] = (await opened.list()).failures;
+    const path = `/failures/${id}`;
+    const { accountId, member, list } = opened;
+    const read = async (query = "") => (await member.get(path + query).expect(200)).body as FailureDetail;
+    const fail = (ago: number) =>
+      insertTrace(pool, accountId, { agent: "writer", status: "error", error: "Order 9 not found", ago, seconds: 0 });
+    const ids = async (state: string) => (await list(`?state=${state}`)).failures.map((failure) => failure.id);
+    return { ...opened, id, path, read, fail, ids };
+  }
+
+  it("200: has the latest text as it was sent, its days, and whether it is new", async () => {
+    const { id, newest, read, fail } = await openOne();
+    const today = new Date().toISOString().slice(0, 10);
+    expect(await read()).toMatchObject({
+      id,
+      agent_id: "writer",
+      span_name: "call",
+      text: "Order 1042 not found",
+      trace_id: newest,
+      count: 2,
+      is_new: true,
+      resolved_at: null,
+      assignedTo: null,
+    });
+    const old = 12 * 86_400;
+    await fail(old);
+    const [month, week, day] = [await read("?days=30"), await read("?days=7"), await read("?days=1")];
+    expect(month).toMatchObject({ count: 3, is_new: true });
+    expect(month.days.map(({ count }) => count).reduce((a, b) => a + b)).toBe(3);
+    expect(month.days[0]).toEqual({ day: new Date(Date.now() - old * 1_000).toISOString().slice(0, 10), count: 1 });
+    expect(week.is_new).toBe(false);
+    expect(day).toMatchObject({ from: today, is_new: false, first_at: month.first_at });
+  });
+
+  it("200: lists its traces, newest first and by pages, also those that nobody has grouped", async () => {
+    const { path, member, fail } = await openOne();
+    for (let n = 0; n < 7; n++) await fail(n);
+    const pages: string[][] = [];
+    let query = "?limit=4";
+    for (;;) {
+      const { traces, nextCursor } = (await member.get(`${path}/traces${query}`).expect(200)).body as TraceList;
+      expect(traces.every(({ agent_id, error }) => agent_id === "writer" && /^Order/.test(error ?? ""))).toBe(true);
+      pages.push(traces.map(({ started_at }) => started_at));
+      if (nextCursor === null) break;
+      query = `?limit=4&cursor=${nextCursor}`;
+    }
+    expect(pages.map((page) => page.length)).toEqual([4, 4, 1]);
+    expect(pages.flat()).toEqual(pages.flat().sort().reverse());
+  });
+
+  it("200: is resolved until a trace fails so afterwards", async () => {
+    const { id, path, member, read, fail, ids } = await openOne();
+    expect([await ids("open"), await ids("resolved")]).toEqual([[id, expect.anything()], []]);
+    await member.put(`${path}/resolved`).expect(200);
+    const { resolved_at } = await read();
+    expect(Math.abs(Date.parse(resolved_at ?? "") - Date.now())).toBeLessThan(60_000);
+    expect([await ids("open"), await ids("resolved")]).toEqual([[expect.not.stringMatching(id)], [id]]);
+    await fail(30);
+    expect((await read()).resolved_at).toBe(resolved_at);
+    await fail(-5);
+    await pool.query("UPDATE failure SET resolved_at = now() - interval '1 minute' WHERE id = $1", [id]);
+    expect((await read()).resolved_at).toBeNull();
+    expect([await ids("open"), await ids("resolved")]).toEqual([[id, expect.anything()], []]);
+    await member.put(`${path}/resolved`).expect(200);
+    expect(await ids("resolved")).toEqual([id]);
+    await member.delete(`${path}/resolved`).expect(200);
+    expect((await read()).resolved_at).toBeNull();
+  });
+
+  it("200: is resolved though the clock of the sender is ahead", async () => {
+    const { path, member, read, fail } = await openOne();
+    const ahead = "UPDATE trace SET ended_at = now() + interval '10 minutes' WHERE id = $1";
+    await pool.query(ahead, [await fail(1)]);
+    await read();
+    await member.put(`${path}/resolved`).expect(200);
+    expect((await read()).resolved_at).not.toBeNull();
+    await pool.query(ahead, [await fail(1)]);
+    expect((await read()).resolved_at).toBeNull();
+  });
+
+  it("200: is a person's until the person leaves; 400 for somebody else", async () => {
+    const { accountId, path, member, read } = await openOne();
+    const other = await dashboard.signIn(accountId);
+    await member.put(`${path}/assignee`, { personId: other.personId }).expect(200);
+    expect((await read()).assignedTo).toBe(other.personId);
+    await pool.query("DELETE FROM membership WHERE person_id = $1", [other.personId]);
+    expect((await read()).assignedTo).toBeNull();
+    const foreign = await dashboard.signIn(await dashboard.makeAccount());
+    for (const personId of [other.personId, foreign.personId, "x", 7]) {
+      const { body } = await member.put(`${path}/assignee`, { personId }).expect(400);
+      expect(Object.keys(body.fields)).toEqual(["personId"]);
+    }
+    await member.put(`${path}/assignee`, { personId: member.personId }).expect(200);
+    await member.put(`${path}/assignee`, { personId: null }).expect(200);
+    expect((await read()).assignedTo).toBeNull();
+  });
+
+  it("200: muting and resolving change nothing of each other, nor of its traces", async () => {
+    const { path, member, read } = await openOne();
+    await member.put(`${path}/mute`, { until: null }).expect(200);
+    await member.put(`${path}/resolved`).expect(200);
+    expect(await read()).toMatchObject({ count: 2, muted_until: expect.stringMatching(/^9999/) });
+    await member.delete(`${path}/mute`).expect(200);
+    expect(await read()).toMatchObject({ muted_until: null, resolved_at: expect.any(String) });
+  });
+
+  it("200: has no last trace once its traces are gone", async () => {
+    const { accountId, path, member, read } = await openOne();
+    await member.put(`${path}/resolved`).expect(200);
+    await pool.query("DELETE FROM trace WHERE account_id = $1", [accountId]);
+    expect(await read()).toMatchObject({ count: 0, is_new: false, last_at: null, text: "Order N not found", days: [] });
+    expect((await member.get(`${path}/traces`).expect(200)).body).toEqual({ traces: [], nextCursor: null });
+  });
+
+  it("400: names a wrong parameter", async () => {
+    const { path, member } = await openOne();
+    for (const [query, name] of [
+      ["?days=2", "days"],
+      ["/traces?limit=201", "limit"],
+      ["/traces?cursor=x", "cursor"],
+    ])
+      expect(Object.keys((await member.get(path + query).expect(400)).body.fields)).toEqual([name]);
+    expect(Object.keys((await member.get("/failures?state=x").expect(400)).body.fields)).toEqual(["state"]);
+  });
+
+  it("404: for another account's failure, an unknown one, and what is no id", async () => {
+    const { id, read } = await openOne();
+    const other = await dashboard.signIn(await dashboard.makeAccount());
+    for (const each of [id, nobody, "x", "%00"]) {
+      await other.get(`/failures/${each}`).expect(404);
+      await other.get(`/failures/${each}/traces`).expect(404);
+      await other.put(`/failures/${each}/resolved`).expect(404);
+      await other.delete(`/failures/${each}/resolved`).expect(404);
+      await other.put(`/failures/${each}/assignee`, { personId: other.personId }).expect(404);
+    }
+    expect(await read()).toMatchObject({ resolved_at: null, assignedTo: null });
   });
 });

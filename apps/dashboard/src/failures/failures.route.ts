@@ -1,39 +1,70 @@
-import { createMute, deleteMute, listMutes } from "@waymark/alerts";
-import { failureQuerySchema, failuresToList, listFailures } from "@waymark/traces";
+import { listPeople } from "@waymark/accounts/identity";
+import {
+  failureQuerySchema,
+  failuresToList,
+  failureTracesQuerySchema,
+  listFailures,
+  listFailureTraces,
+  presentTracePage,
+  readFailure,
+} from "@waymark/traces";
 import { z } from "zod";
 import type { AppDeps } from "../app-deps.js";
 import { type AnswerOf, viewerRoute } from "../session/viewer.js";
+import type { ReadRows } from "../traces/list-rows.js";
 
 export type FailureList = AnswerOf<typeof failureRoutes, "get /failures">;
 export type ListedFailure = FailureList["failures"][number];
-export type MuteList = AnswerOf<typeof failureRoutes, "get /mutes">;
+export type FailureDetail = AnswerOf<typeof failureRoutes, "get /failures/:failure_id">;
 
-const muteBody = z.strictObject({
-  /** Null for good. */
-  until: z.iso.datetime("Must be a time").nullable(),
+const listQuery = failureQuerySchema.safeExtend({ state: z.enum(["open", "resolved"]).default("open") });
+
+const usualDays = 30;
+
+const detailQuery = z.object({
+  days: z
+    .enum(["1", "7", `${usualDays}`])
+    .default(`${usualDays}`)
+    .transform(Number),
 });
 
-export type MuteBody = z.output<typeof muteBody>;
-
-export function failureRoutes({ pool, now }: AppDeps) {
+export function failureRoutes({ pool, now, readRows }: AppDeps & { readRows: ReadRows }) {
   return [
     viewerRoute("get", "/failures", {
-      query: failureQuerySchema,
-      handle: ({ viewer: { accountId }, query }) => listFailures(pool, failuresToList(accountId, query, now())),
+      query: listQuery,
+      handle: ({ viewer: { accountId }, query: { state, ...query } }) =>
+        listFailures(pool, { ...failuresToList(accountId, query, now()), isResolved: state === "resolved" }),
     }),
-    viewerRoute("get", "/mutes", {
-      handle: async ({ viewer }) => ({ mutes: await listMutes(pool, viewer.accountId) }),
-    }),
-    viewerRoute("put", "/failures/:failure_id/mute", {
-      body: muteBody,
-      async handle({ viewer: { accountId }, params: { failure_id: failureId = "" }, body }) {
-        await createMute(pool, accountId, { failureId, until: body.until ?? undefined, now: now() });
+    viewerRoute("get", "/failures/:failure_id", {
+      query: detailQuery,
+      async handle({ viewer: { accountId }, params: { failure_id: failureId = "" }, query: { days } }) {
+        const asked = { accountId, failureId, ...daysBefore(now(), days) };
+        const { assigned_to: assignedTo, ...failure } = await readFailure(pool, asked);
+        const people = (await listPeople(pool, accountId)).map(({ id, name, email }) => ({ id, name, email }));
+        return {
+          ...failure,
+          from: asked.from.slice(0, 10),
+          people,
+          // Somebody who left is nobody.
+          assignedTo: people.find(({ id }) => id === assignedTo)?.id ?? null,
+        };
       },
     }),
-    viewerRoute("delete", "/failures/:failure_id/mute", {
-      async handle({ viewer: { accountId }, params: { failure_id: failureId = "" } }) {
-        await deleteMute(pool, { failureId, accountId });
+    viewerRoute("get", "/failures/:failure_id/traces", {
+      query: failureTracesQuerySchema,
+      async handle({ viewer: { accountId }, params: { failure_id: failureId = "" }, query }) {
+        const page = presentTracePage(await listFailureTraces(pool, { accountId, failureId, ...query }));
+        const [traces = []] = await readRows({ accountId, lists: [page.traces] });
+        return { traces, nextCursor: page.next_cursor };
       },
     }),
   ];
+}
+
+const dayMs = 86_400_000;
+
+/** The present UTC day and those before. */
+function daysBefore(now: Date, days: number) {
+  const today = Math.floor(now.getTime() / dayMs);
+  return { from: new Date((today - days + 1) * dayMs).toISOString(), to: now.toISOString() };
 }

@@ -33,6 +33,11 @@ export const pageParts: readonly PagePart[] = [
   { path: "/conversations/:id", source: "conversations/conversation-page.tsx", data: ["/sessions/:id"] },
   { path: "/users", source: "conversations/users-page.tsx", data: ["/users"] },
   { path: "/failures", source: "failures/failures-page.tsx", data: ["/failures"] },
+  {
+    path: "/failures/:id",
+    source: "failures/failure-page.tsx",
+    data: ["/failures/:id", "/failures/:id/traces"],
+  },
   { path: "/costs", source: "costs/costs-page.tsx", data: ["/costs"] },
   { path: "/billing", source: "billing/billing-page.tsx", data: ["/usage", "/billing", "/me", "/keys"] },
   { path: "/channels", source: "channels/channels-page.tsx", data: ["/channels", "/alert-rules", "/me"] },

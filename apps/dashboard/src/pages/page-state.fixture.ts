@@ -22,6 +22,7 @@ export interface Ids {
   unseenSite: string;
   unprovenSite: string;
   agent: string;
+  failure: string;
   linkToken: string;
   /** Pages of shared links: of a site, with a password, of a trace. */
   shared: string;

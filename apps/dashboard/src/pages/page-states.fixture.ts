@@ -100,6 +100,7 @@ async function fillAccount(dashboard: TestDashboard, owner: SignedIn): Promise<I
     unseenSite: unseen.id,
     unprovenSite: unproven.id,
     agent: "writer",
+    failure: (await owner.get("/failures").expect(200)).body.failures.at(-1).id,
     linkToken,
     knownToken,
   };
@@ -134,7 +135,19 @@ const agentPages = ({ agent }: Ids): Record<string, PageState[]> => ({
   ],
 });
 
-const insightPages: Record<string, PageState[]> = {
+const insightPages = ({ failure }: Ids): Record<string, PageState[]> => ({
+  "/failures/:id": [
+    { as: "owner", path: `/failures/${failure}`, shows: table("Traces") },
+    { state: "mute", as: "member", path: `/failures/${failure}`, act: click("Mute"), shows: dialog },
+    {
+      state: "today, resolved",
+      as: "member",
+      path: `/failures/${failure}?days=1`,
+      act: click("Resolve"),
+      shows: button("Open again"),
+    },
+    { state: "missing", as: "newcomer", path: `/failures/${failure}`, shows: heading("Failure not found") },
+  ],
   "/failures": [
     { as: "owner", shows: table("Failures") },
     { state: "mute", as: "owner", act: click("Mute"), shows: dialog },
@@ -148,6 +161,7 @@ const insightPages: Record<string, PageState[]> = {
       shows: table("Muted failures"),
     },
     { state: "without a match", as: "member", path: "/failures?days=7&agent=nobody", shows: heading(/^No failures/) },
+    { state: "resolved", as: "owner", path: "/failures?state=resolved", shows: heading(/^Failures$/) },
     { state: "empty", as: "newcomer", shows: heading("No failures in these days") },
   ],
   "/channels": [
@@ -183,7 +197,7 @@ const insightPages: Record<string, PageState[]> = {
     { state: "of an agent", as: "member", path: "/costs?days=7&agent=writer", shows: table("Days") },
     { state: "empty", as: "newcomer", shows: heading("No model calls in these days") },
   ],
-};
+});
 
 const sitePages = ({ site, unseenSite }: Ids): Record<string, PageState[]> => ({
   "/sites": [
@@ -355,7 +369,7 @@ export function pageStates(ids: Ids): Readonly<Record<string, readonly PageState
     ...tracePages(ids),
     ...comparePages(ids),
     ...agentPages(ids),
-    ...insightPages,
+    ...insightPages(ids),
     ...conversationPages,
     ...sitePages(ids),
     ...siteSettingsPages(ids),

@@ -38,7 +38,8 @@ const operatorsBodies = { "PUT /plan": { plan: "pro" } };
 const membersWrites = [
   ...["PATCH /me", "POST /me/password", "POST /me/account", "DELETE /me/sessions", "DELETE /me/sessions/:session_id"],
   ...["POST /traces/:id/scores", "DELETE /traces/:id/scores/:score_id"],
-  ...["PUT /failures/:failure_id/mute", "DELETE /failures/:failure_id/mute"],
+  ...["PUT /failures/:failure_id/mute", "DELETE /failures/:failure_id/mute", "PUT /failures/:failure_id/assignee"],
+  ...["PUT /failures/:failure_id/resolved", "DELETE /failures/:failure_id/resolved"],
   ...["POST /sites/:id/goals", "POST /sites/:id/funnels", "PUT /report"],
   ...[
     "POST /keys",

@@ -2,32 +2,26 @@ import { isUuid } from "@waymark/database";
 import { parseTimestamp } from "@waymark/service/fields";
 import { pageRoute } from "@waymark/service/http";
 import {
-  addListParts,
   createTracePageReader,
-  fewWaiting,
-  type ListedTrace,
   listAgentNames,
   listPartsSchema,
   maxChanges,
-  oneByOne,
   presentTracePage,
   readChanges,
-  readNotes,
   type TraceCursor,
   traceAnswers,
   traceExportSchema,
   traceQuerySchema,
   tracesToFind,
 } from "@waymark/traces";
-import type pg from "pg";
 import { z } from "zod";
 import type { AppDeps } from "../app-deps.js";
 import { type AnswerOf, viewerOf, viewerRoute } from "../session/viewer.js";
 import type { AnswerExport } from "./export-list.js";
+import type { ReadRows } from "./list-rows.js";
 import { shareStatements } from "./share-statements.js";
 
-/** A row of the list; a list with `include` has only those parts. */
-export type TraceRow = Awaited<ReturnType<typeof addListParts>>[number] & { error: string | null; isMailed: boolean };
+export type { TraceRow } from "./list-rows.js";
 
 export type TraceList = AnswerOf<typeof traceListRoutes, "get /traces">;
 export type TraceChangesAnswer = AnswerOf<typeof traceListRoutes, "get /traces/changes">;
@@ -48,8 +42,6 @@ const changesQuery = z.object({
     .optional(),
 });
 
-const allParts = ["labels", "usage", "preview"] as const;
-
 const columns = [
   ...Object.keys(traceAnswers.listed),
   "duration_ms",
@@ -60,24 +52,21 @@ const columns = [
 /** Of a read, the list's most. */
 const exportedRows = 200;
 
-interface Lists {
-  accountId: string;
-  lists: readonly (readonly ListedTrace[])[];
-  parts: readonly (typeof allParts)[number][];
+interface ListDeps {
+  answerExport: AnswerExport;
+  readRows: ReadRows;
 }
 
-export function traceListRoutes({ pool, registry, answerExport }: AppDeps & { answerExport: AnswerExport }) {
+export function traceListRoutes({ pool, registry, answerExport, readRows }: AppDeps & ListDeps) {
   const createGroupCommit = shareStatements(registry);
   const readPage = createTracePageReader({ pool, createGroupCommit });
-  const addAll = oneByOne({ pool, createGroupCommit }, "list-rows", addToLists, fewWaiting);
   return [
     /** The API's list with its query and cursor, the rows' errors and mails, and all parts where `include` names none. */
     viewerRoute("get", "/traces", {
       query: traceQuerySchema,
       async handle({ viewer: { accountId }, query }) {
         const page = presentTracePage(await readPage(tracesToFind(accountId, query)));
-        const parts = query.include ?? allParts;
-        const [traces = []] = await addAll({ accountId, lists: [page.traces], parts });
+        const [traces = []] = await readRows({ accountId, lists: [page.traces], parts: query.include });
         return { traces, nextCursor: page.next_cursor };
       },
     }),
@@ -92,7 +81,7 @@ export function traceListRoutes({ pool, registry, answerExport }: AppDeps & { an
         async function read(after: TraceCursor = find.after) {
           const page = await readPage({ ...find, after });
           const { traces } = presentTracePage(page);
-          const [rows = []] = await addAll({ accountId, lists: [traces], parts: allParts });
+          const [rows = []] = await readRows({ accountId, lists: [traces] });
           return { rows, next: page.next };
         }
         return answerExport({ name: "traces", columns, read }, { format, request, response });
@@ -103,8 +92,7 @@ export function traceListRoutes({ pool, registry, answerExport }: AppDeps & { an
       query: changesQuery,
       async handle({ viewer: { accountId }, query }) {
         const { at, has_more, gone, ...lists } = await readChanges(pool, { accountId, ...query });
-        const read = { accountId, lists: [lists.created, lists.changed], parts: allParts };
-        const [created = [], changed = []] = await addAll(read);
+        const [created = [], changed = []] = await readRows({ accountId, lists: [lists.created, lists.changed] });
         return { at, created, hasMore: has_more, changed, gone };
       },
     }),
@@ -112,22 +100,4 @@ export function traceListRoutes({ pool, registry, answerExport }: AppDeps & { an
       handle: async ({ viewer }) => ({ agents: await listAgentNames(pool, viewer.accountId) }),
     }),
   ] as const;
-}
-
-async function addToLists(pool: pg.Pool, { accountId, lists, parts }: Lists): Promise<TraceRow[][]> {
-  const traces = [...new Map(lists.flat().map((trace) => [trace.id, trace])).values()];
-  const notes = await readNotes(
-    pool,
-    accountId,
-    traces.map(({ id }) => id),
-  );
-  const noteOf = new Map(notes.map((note) => [note.id, note]));
-  const rows = await addListParts(pool, { accountId, traces, parts });
-  const byId = new Map(
-    rows.map((row): [string, TraceRow] => {
-      const note = noteOf.get(row.id);
-      return [row.id, { ...row, error: note?.error ?? null, isMailed: note?.is_mailed ?? false }];
-    }),
-  );
-  return lists.map((list) => list.flatMap(({ id }) => byId.get(id) ?? []));
 }

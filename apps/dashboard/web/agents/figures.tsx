@@ -6,9 +6,9 @@ type Day = AgentFigures["days"][number];
 
 const shownDays = 30;
 
-export function fillDays(from: string, days: readonly Day[]): Day[] {
+export function fillDays(from: string, days: readonly Day[], shown = shownDays): Day[] {
   const known = new Map(days.map((day) => [day.day, day]));
-  return Array.from({ length: shownDays }, (_, at) => {
+  return Array.from({ length: shown }, (_, at) => {
     const day = addDays(from, at);
     return known.get(day) ?? { day, traces: 0, failures: 0 };
   });
@@ -48,8 +48,15 @@ export function FailureRate({ agent }: { agent: AgentFigures }) {
 
 const height = 24;
 
-export function DayBars({ from, days, isLarge }: { from: string; days: readonly Day[]; isLarge?: boolean }) {
-  const filled = fillDays(from, days);
+interface BarsProps {
+  from: string;
+  days: readonly Day[];
+  shown?: number;
+  isLarge?: boolean;
+}
+
+export function DayBars({ from, days, shown, isLarge }: BarsProps) {
+  const filled = fillDays(from, days, shown);
   const most = Math.max(1, ...filled.map(({ traces }) => traces));
   const scale = (count: number) => (count === 0 ? 0 : Math.max(1.5, (count / most) * height));
   const width = filled.length * 4;

@@ -1,20 +1,28 @@
 import "./failures.css";
 import { useState } from "preact/hooks";
-import type { FailureList, ListedFailure, MuteList } from "../../src/failures/failures.route.js";
+import { useLocation } from "preact-iso";
+import type { MuteList } from "../../src/failures/failure-marks.route.js";
+import type { FailureList, ListedFailure } from "../../src/failures/failures.route.js";
 import { nextByCursor, usePages, useQuery } from "../data/query.js";
-import { Ago, Moment } from "../ui/ago.js";
+import { Ago } from "../ui/ago.js";
 import { Button, RunButton } from "../ui/button.js";
+import { Segmented } from "../ui/choices.js";
 import { formatCount } from "../ui/format.js";
 import { useRecentDays } from "../ui/list-filters.js";
 import { ActionError, Empty, Loaded, Page, Panel } from "../ui/page.js";
 import { actionsColumn, type Column, Pager, Table } from "../ui/table.js";
 import { MonoLink } from "../ui/usage.js";
-import { MuteDialog, MutesPanel, useUnmute } from "./mutes.js";
+import { dayChoices, MuteDialog, Muted, MutesPanel, useUnmute } from "./mutes.js";
 
-const choices = ["1", "7", "30"];
+const states = [
+  { value: "", label: "Open" },
+  { value: "resolved", label: "Resolved" },
+] as const;
 
 export function FailuresPage() {
-  const { agent, filters, query } = useRecentDays(choices);
+  const { agent, filters, kept, linkTo, query } = useRecentDays(dayChoices, [], ["state"]);
+  const { route } = useLocation();
+  const isResolved = kept["state"] === "resolved";
   const path = `/failures${query}`;
   const first = useQuery<FailureList>(path, { keepPrevious: true });
   const mutes = useQuery<MuteList>(first.data ? "/mutes" : undefined);
@@ -22,9 +30,21 @@ export function FailuresPage() {
     itemsOf: (page) => page.failures,
     nextOf: nextByCursor,
   });
+  const state = (
+    <Segmented
+      label="State"
+      value={isResolved ? "resolved" : ""}
+      choices={states}
+      onValue={(next) => route(linkTo({ state: next }), true)}
+    />
+  );
   const isTooMuch = first.data === undefined && first.error?.status === 400;
   return (
-    <Page title="Failures" note="Failed traces by agent, failing span and error, without numbers and ids. UTC days.">
+    <Page
+      title="Failures"
+      actions={state}
+      note="Failed traces by agent, failing span and error, without numbers and ids. UTC days."
+    >
       {filters}
       {isTooMuch ? (
         <Empty title="Too many failures to group" text="Choose fewer days or an agent." />
@@ -33,8 +53,12 @@ export function FailuresPage() {
           {() =>
             failures.length === 0 ? (
               <Empty
-                title={agent === "" ? "No failures in these days" : "No failures of this agent in these days"}
-                text="A failure appears with the first trace that ends with an error or a timeout."
+                title={`No ${isResolved ? "resolved " : ""}failures ${agent === "" ? "" : "of this agent "}in these days`}
+                text={
+                  isResolved
+                    ? resolvedHint
+                    : "A failure appears with the first trace that ends with an error or a timeout."
+                }
               />
             ) : (
               <Panel isFlush>
@@ -49,6 +73,8 @@ export function FailuresPage() {
     </Page>
   );
 }
+
+const resolvedHint = "Somebody resolves a failure on its page. The next trace that fails so opens it again.";
 
 function FailuresTable({ failures, onChanged }: { failures: readonly ListedFailure[]; onChanged(): void }) {
   // Outside the table, whose columns change with the window's width.
@@ -94,19 +120,14 @@ function FailuresTable({ failures, onChanged }: { failures: readonly ListedFailu
   );
 }
 
-function FailureText({ of: { error, span_name, muted_until, trace_id } }: { of: ListedFailure }) {
+function FailureText({ of: { id, error, span_name, muted_until } }: { of: ListedFailure }) {
   return (
     <>
-      <MonoLink href={`/dashboard/traces/${trace_id}`} text={error ?? "No error text"} />
+      <MonoLink href={`/dashboard/failures/${id}`} text={error ?? "No error text"} />
       <span class="hint">
         {span_name === null ? "no failing span" : `in ${span_name}`}
         {muted_until !== null && <Muted until={muted_until} />}
       </span>
     </>
   );
-}
-
-/** The API writes the year 9999 for good. */
-function Muted({ until }: { until: string }) {
-  return <> · muted {until.startsWith("9999") ? "for good" : ["until ", <Moment key="until" iso={until} />]}</>;
 }

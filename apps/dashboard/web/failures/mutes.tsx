@@ -1,4 +1,4 @@
-import type { ListedFailure, MuteBody, MuteList } from "../../src/failures/failures.route.js";
+import type { MuteBody, MuteList } from "../../src/failures/failure-marks.route.js";
 import { api } from "../data/api.js";
 import { useAction } from "../data/query.js";
 import { Moment } from "../ui/ago.js";
@@ -7,6 +7,9 @@ import { FormDialog, Radios, useForm } from "../ui/form.js";
 import { formatCount } from "../ui/format.js";
 import { ActionError, Panel } from "../ui/page.js";
 import { actionsColumn, type Column, Table } from "../ui/table.js";
+
+/** The days that pages of failures are of. */
+export const dayChoices = ["1", "7", "30"];
 
 const invalidates = ["/failures", "/mutes"];
 
@@ -23,8 +26,8 @@ export function MuteDialog({
   onMuted,
   onClose,
 }: {
-  failure: ListedFailure;
-  onMuted(): void;
+  failure: { id: string };
+  onMuted?(): void;
   onClose(): void;
 }) {
   const initial: { until: (typeof lengths)[number]["value"] } = { until: "1" };
@@ -37,7 +40,7 @@ export function MuteDialog({
     says: "Failure muted",
     refusalAt: "until",
     onDone: () => {
-      onMuted();
+      onMuted?.();
       onClose();
     },
   });
@@ -55,6 +58,11 @@ export function MuteDialog({
 export function useUnmute(onDone?: () => void) {
   const options = { invalidates, says: "Mute ended", ...(onDone && { onDone }) };
   return useAction((id: string) => api.delete(`/failures/${id}/mute`), options);
+}
+
+/** The API writes the year 9999 for good. */
+export function Muted({ until }: { until: string }) {
+  return <> · muted {until.startsWith("9999") ? "for good" : ["until ", <Moment key="until" iso={until} />]}</>;
 }
 
 export function MutesPanel({ mutes }: MuteList) {

@@ -15,31 +15,39 @@ export function AgentSelect({ agent, onAgent }: { agent: string; onAgent(agent: 
   return <Select label="Agent" value={agent} choices={choices} onValue={onAgent} />;
 }
 
+type LinkPart = "days" | "agent" | "state";
+
 const dayMs = 86_400_000;
 
 /** The days that a page is of unless its address says otherwise; the server takes the same without `from`. */
 const defaultDays = "30";
 
 /**
- * The page's days up to the present one, UTC, its agent and its labels of some names, from its address: `filters` change them,
- * `query` asks for them.
+ * The page's days up to the present one, UTC, its agent, its labels of some names and `others`, from its address: `filters`
+ * change them, `range` the days alone, `query` asks for them.
  */
-export function useRecentDays(choices: readonly string[], names: readonly LabelName[] = []) {
+export function useRecentDays(
+  choices: readonly string[],
+  names: readonly LabelName[] = [],
+  others: readonly string[] = [],
+) {
   const { query, path, route } = useLocation();
   const days = choices.find((choice) => choice === query["days"]) ?? defaultDays;
   const { agent = "" } = query;
   const labels = readLabels((name) => (names.includes(name) ? query[name] : undefined));
-  const linkTo = ({ labels: own = labels, ...part }: { days?: string; agent?: string; labels?: Labels }) => {
-    const next = { days, agent, ...part };
+  const kept = Object.fromEntries(others.map((name) => [name, query[name] ?? ""]));
+  const linkTo = ({ labels: own = labels, ...part }: { labels?: Labels } & Partial<Record<LinkPart, string>>) => {
+    const next = { days, agent, ...kept, ...part };
     return path + queryOf({ ...next, days: next.days === defaultDays ? "" : next.days, ...own });
   };
   const change = (part: Parameters<typeof linkTo>[0]) => route(linkTo(part), true);
   const labelled = choices.map((value) => ({ value, label: value === "1" ? "Today" : `${value} days` }));
   const onLabels = (next: Labels) => change({ labels: next });
+  const range = <Segmented label="Range" value={days} choices={labelled} onValue={(next) => change({ days: next })} />;
   const filters = (
     <>
       <div class="row filters">
-        <Segmented label="Range" value={days} choices={labelled} onValue={(next) => change({ days: next })} />
+        {range}
         <AgentSelect agent={agent} onAgent={(next) => change({ agent: next })} />
         {names.length > 0 && <LabelSelect names={names} labels={labels} onLabels={onLabels} />}
       </div>
@@ -47,7 +55,8 @@ export function useRecentDays(choices: readonly string[], names: readonly LabelN
     </>
   );
   const from = days === defaultDays ? "" : firstOf(Number(days));
-  return { agent, linkTo, filters, query: queryOf({ from, agent_id: agent, ...labelQuery(labels) }) };
+  const asked = queryOf({ from, agent_id: agent, ...kept, ...labelQuery(labels) });
+  return { agent, days, kept, linkTo, range, filters, query: asked };
 }
 
 function firstOf(days: number): string {

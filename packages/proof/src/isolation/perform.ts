@@ -128,6 +128,7 @@ const recipes: Readonly<Record<string, () => unknown>> = {
     withinSeconds: 3_600,
   }),
   "dashboard PUT /dashboard/api/failures/{failure_id}/mute": () => ({ until: null }),
+  "dashboard PUT /dashboard/api/failures/{failure_id}/assignee": () => ({ personId: null }),
   "dashboard PUT /dashboard/api/alert-settings": () => ({ mode: "each", windowSeconds: 300 }),
   "dashboard PUT /dashboard/api/report": () => ({ every: "week" }),
   "dashboard PUT /dashboard/api/keep": () => ({ keep: "all" }),
