@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { type Passwords, setPassword, startSession } from "@waymark/accounts/identity";
+import { createLinkIfFew, type Passwords, setPassword, startSession } from "@waymark/accounts/identity";
 import request from "supertest";
 import { useDashboard } from "../dashboard.fixture.js";
 
@@ -156,6 +156,12 @@ describe("a flood from many networks", () => {
     const person = await proxied.signIn(await proxied.makeAccount());
     expect(await flood("/forgot", { email: person.email }, 12)).toBe(10);
     expect(await flood("/sign-up", { email: "victim@example.com", name: "Eve", password }, 12)).toBe(10);
+  });
+
+  it("makes an address no more links that are asked for at once", async () => {
+    const link = { purpose: "reset", email: "crowd@example.com", now: new Date() } as const;
+    const made = await Promise.all(Array.from({ length: 30 }, () => createLinkIfFew(proxied.pool, link)));
+    expect(made.filter((each) => each !== undefined)).toHaveLength(10);
   });
 
   it("mails no more than ten links of the right password after too many tries", async () => {

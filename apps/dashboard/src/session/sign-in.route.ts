@@ -1,6 +1,6 @@
 import {
   browserProofOf,
-  createLink,
+  createLinkIfFew,
   createPasswordCheck,
   createSessionCookie,
   createSignUpCookie,
@@ -8,7 +8,6 @@ import {
   endSession,
   endSessionOfToken,
   findPersonByEmail,
-  hasEnoughLinks,
   homeAccountOf,
   linkUrl,
   type NewLink,
@@ -154,7 +153,8 @@ type MailedLink = Omit<NewLink, "now" | "purpose"> & { purpose: "verify" | "rese
 /** Mails a link, unless the address has ten of the purpose that still work: nobody fills a mailbox, or locks anybody out. */
 async function mailLink({ pool, config, mails, now }: AppDeps, given: MailedLink): Promise<void> {
   const link = { ...given, now: now() };
-  if (await hasEnoughLinks(pool, link)) return;
-  const { token, expiresAt } = await createLink(pool, link);
+  const made = await createLinkIfFew(pool, link);
+  if (!made) return;
+  const { token, expiresAt } = made;
   await mails.send(link.email, { purpose: link.purpose, link: linkUrl(config.url.href, token), expiresAt });
 }

@@ -1,5 +1,5 @@
 export { listAudit, recordAudit } from "./audit.query.js";
-export { createLink, hasEnoughLinks, linkUrl, type NewLink } from "./links/link.query.js";
+export { createLink, createLinkIfFew, linkUrl, type NewLink } from "./links/link.query.js";
 export { type LinkInfo, readLink, useLink } from "./links/use-link.js";
 export {
   createPasswordCheck,

@@ -100,12 +100,22 @@ const countLinksSql = `
   WHERE email = $1 AND purpose = $2 AND used_at IS NULL AND expires_at > $3`;
 
 /** Whether an address has as many links of a purpose as it needs, so that strangers cannot fill its mailbox. */
-export async function hasEnoughLinks(
+async function hasEnoughLinks(
   client: Queryable,
   { email, purpose, now }: Pick<NewLink, "email" | "purpose" | "now">,
 ): Promise<boolean> {
   const { rows } = await client.query<{ links: number }>(countLinksSql, [email, purpose, now]);
   return (rows[0]?.links ?? 0) >= maxLiveLinks;
+}
+
+const lockLinksSql = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
+
+/** Makes a link that a stranger may ask for. One at a time for an address; undefined where it has enough. */
+export function createLinkIfFew(pool: pg.Pool, link: NewLink) {
+  return withTransaction(pool, async (client) => {
+    await client.query(lockLinksSql, [`${link.purpose} ${link.email}`]);
+    return (await hasEnoughLinks(client, link)) ? undefined : createLink(client, link);
+  });
 }
 
 /** Removes an address's other sign-ups: they carry other people's passwords. */
