@@ -66,6 +66,8 @@ describe("blocks of traces", () => {
     const accountId = await makeTraces(4_500);
     expect(await isDue(accountId)).toBe(true);
     await Promise.all([store(accountId), store(accountId), store(accountId)]);
+    // Each may have found another at it and left the last block to the next round.
+    await store(accountId);
     expect(await count("trace_block", accountId)).toBe(17);
     expect(await isDue(accountId)).toBe(false);
     expect(await store(accountId)).toBe(0);
