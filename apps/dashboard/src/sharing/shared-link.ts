@@ -59,8 +59,9 @@ export function sharedLinks(deps: AppDeps) {
   const isProven = (request: Request, link: SharedLink) => {
     if (link.password === undefined) return true;
     const token = tokenOf(request);
-    const [given, wanted] = [cookieOf(token).read(request.headers.cookie), proofOf(token, link)];
-    return given?.length === wanted.length && timingSafeEqual(Buffer.from(given), Buffer.from(wanted));
+    const given = Buffer.from(cookieOf(token).read(request.headers.cookie) ?? "");
+    const wanted = Buffer.from(proofOf(token, link));
+    return given.length === wanted.length && timingSafeEqual(given, wanted);
   };
   const isThere = async ({ accountId, traceId }: SharedLink) =>
     traceId === undefined || (await findTraceName(deps.pool, accountId, traceId)) !== undefined;

@@ -49,11 +49,10 @@ const maxMs = 900_000;
 /** A refused page is asked for again after this time. */
 const pauseMs = 1_000;
 const maxPauses = 10;
-
-export type AnswerExport = ReturnType<typeof createExports>;
-
 /** Of CSV, 200 rows of long texts hold the event loop for 16 ms. */
 const rowsInTurn = 25;
+
+export type AnswerExport = ReturnType<typeof createExports>;
 
 /** Makes answers of whole lists, page by page as the client takes them. Their last line counts the rows. */
 export function createExports({
