@@ -33,7 +33,7 @@ import { refuseCrossSite, securityHeaders } from "./security/origin.js";
 import { linkRoutes as oneTimeLinkRoutes } from "./session/link.route.js";
 import { meRoutes } from "./session/me.route.js";
 import { signInRoutes } from "./session/sign-in.route.js";
-import { requireSession } from "./session/viewer.js";
+import { permitRole, requireSession } from "./session/viewer.js";
 import { linkRoutes } from "./sharing/links.route.js";
 import { openLinkRoutes } from "./sharing/open-link.route.js";
 import { sharedLinks } from "./sharing/shared-link.js";
@@ -142,7 +142,7 @@ export function createApp(given: AppDeps): Express {
     mountRoutes(app, open, { basePath, readBody });
     mountRoutes(app, shared, { basePath: sharedPath, readBody, guards: [sharing.openLink] });
     const guards = [requireSession(deps.sessions), admitViewer(deps)];
-    mountRoutes(app, [...guarded, document], { basePath, readBody, guards });
+    mountRoutes(app, [...guarded, document], { basePath, readBody, guards, permit: permitRole });
     app.get("/dashboard/shared/:token{/*rest}", sharing.sharedPage);
     app.use(pageRoutes(deps.pages));
   });

@@ -47,6 +47,7 @@ export const errorCodes = {
   plan_required: { status: 403, message: "The API requires a Pro plan. Upgrade to Pro to read statistics." },
   scope_required: { status: 403, message: "This key has the wrong scope" },
   owner_only: { status: 403, message: "Only an owner of the account may do this" },
+  read_only: { status: 403, message: "Your role in this account only reads" },
   sign_up_closed: { status: 403, message: "Accounts are by invitation here" },
   operator_only: { status: 403, message: "Only who runs this installation may do this" },
   cross_site: { status: 403, message: "Request from another site" },

@@ -57,6 +57,28 @@ describe("people", () => {
     ]);
   });
 
+  it("are invited as viewers, who see all, leave, and change nothing from the moment of their role", async () => {
+    const accountId = await dashboard.makeAccount();
+    const [owner, other] = [await dashboard.signIn(accountId), await dashboard.signIn(accountId, "member")];
+    await owner.post("/people", { email: "guest@example.com", role: "viewer" }).expect(201);
+    const token = tokenIn((await dashboard.takeMails()).at(-1)?.text);
+    const use = { token, name: "Guest", password: "correct horse battery" };
+    const { headers } = await dashboard.anonymous().post("/link", use).expect(200);
+    const guest = (path: string) => dashboard.anonymous().get(path).set("Cookie", cookieOf(headers));
+    expect((await guest("/me").expect(200)).body.role).toBe("viewer");
+    await guest("/audit").expect(200);
+
+    await other.post("/sites", { domain: "before.example", name: "b" }).expect(201);
+    await owner.patch(`/people/${other.personId}`, { role: "viewer" }).expect(200);
+    const { body } = await other.post("/sites", { domain: "after.example", name: "a" }).expect(403);
+    expect(body).toEqual({ error: "Your role in this account only reads" });
+    await owner.patch(`/people/${owner.personId}`, { role: "viewer" }).expect(409);
+    await owner.patch(`/people/${other.personId}`, { role: "reader" }).expect(400);
+    await other.delete(`/people/${owner.personId}`).expect(403);
+    await other.delete(`/people/${other.personId}`).expect(200);
+    await other.get("/me").expect(401);
+  });
+
   it("are removed with their sessions; without another account they are gone", async () => {
     const accountId = await dashboard.makeAccount();
     const [owner, member] = [await dashboard.signIn(accountId), await dashboard.signIn(accountId, "member")];

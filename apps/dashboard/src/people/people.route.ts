@@ -15,6 +15,7 @@ import {
   removePerson,
   renameAccount,
   replaceInvitations,
+  roles,
 } from "@waymark/accounts/identity";
 import { withTransaction } from "@waymark/database";
 import { AppError } from "@waymark/errors";
@@ -26,7 +27,7 @@ import { tooMany } from "../session/guesses.js";
 import { nameField } from "../session/session.schema.js";
 import { type AnswerOf, ownerRoute, requireOwner, viewerRoute } from "../session/viewer.js";
 
-const roleField = () => z.enum(["owner", "member"]);
+const roleField = () => z.enum(roles);
 
 export type PeopleList = AnswerOf<typeof peopleRoutes, "get /people">;
 export type ListedPerson = PeopleList["people"][number];
@@ -41,7 +42,7 @@ export type InvitePersonBody = z.input<typeof invitePersonBody>;
 const changePersonBody = z.strictObject({ role: roleField() });
 export type ChangePersonBody = z.input<typeof changePersonBody>;
 
-/** Members see who is here and may leave; all else is an owner's. */
+/** Everybody sees who is here and may leave; all else is an owner's. */
 export function peopleRoutes(deps: AppDeps) {
   const { pool, sessions } = deps;
   return [
@@ -126,6 +127,7 @@ function invitePersonRoute({ pool, config, guesses, mails, now }: AppDeps) {
 
 function removePersonRoute({ pool, sessions }: AppDeps) {
   return viewerRoute("delete", "/people/:person_id", {
+    scope: "viewer",
     query: z.object({ keys: z.enum(["keep", "revoke"]).default("revoke") }),
     async handle({ viewer, params, query: { keys } }) {
       const personId = idOf(params["person_id"]);

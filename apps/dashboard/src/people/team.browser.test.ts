@@ -2,6 +2,7 @@ import { expect, it } from "@jest/globals";
 import { describeWithChromium } from "@waymark/testing";
 import type { Page } from "playwright-core";
 import { useBrowser } from "../browser.fixture.js";
+import { insertTrace } from "../traces/traces.fixture.js";
 
 describeWithChromium("the team and the settings in a browser", (executablePath) => {
   const browser = useBrowser(executablePath);
@@ -48,6 +49,31 @@ describeWithChromium("the team and the settings in a browser", (executablePath) 
     await row.waitFor({ state: "detached" });
     await page.getByRole("row", { name: /^Removed/ }).waitFor();
     await member.get("/me").expect(401);
+  });
+
+  it("shows a viewer what a member sees, and nothing that changes it", async () => {
+    const { owner } = await team();
+    const viewer = await dashboard.signIn(owner.accountId, "viewer");
+    await insertTrace(dashboard.pool, owner.accountId, { status: "error", error: "no room" });
+    const { body: site } = await owner.post("/sites", { domain: "seen.example", name: "Seen" }).expect(201);
+    const [failure] = (await owner.get("/failures").expect(200)).body.failures;
+    const { body: traces } = await owner.get("/traces").expect(200);
+    const pages = ["keys", "sites", `sites/${site.id}`, `sites/${site.id}/settings`, "channels", "billing", "failures"];
+    const controls = /^(Create key|Add .*|Share|Mute|Resolve|Save|Score|Send again|Upgrade.*|Delete.*|Revoke)$/;
+    const shown = new Set<string>();
+    for (const as of [owner, viewer]) {
+      const page = await browser.page(as);
+      for (const path of [...pages, `failures/${failure.id}`, `traces/${traces.traces[0].id}`]) {
+        await page.goto(`/dashboard/${path}`);
+        await page.getByRole("heading", { level: 1 }).waitFor();
+        await page.waitForLoadState("networkidle");
+        const names = await page.getByRole("main").getByRole("button").allTextContents();
+        for (const name of names) if (controls.test(name)) shown.add(`${as.personId} ${path}: ${name}`);
+      }
+    }
+    const by = (who: string) => [...shown].filter((line) => line.startsWith(who));
+    expect(by(owner.personId).length).toBeGreaterThan(8);
+    expect(by(viewer.personId)).toEqual([]);
   });
 
   it("shows a member no owner's controls, and lets them leave", async () => {

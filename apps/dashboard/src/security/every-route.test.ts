@@ -35,8 +35,11 @@ const ownersBodies: Readonly<Record<string, object | undefined>> = {
   "POST /billing/portal": {},
 };
 const operatorsBodies = { "PUT /plan": { plan: "pro" } };
-const membersWrites = [
+/** Of the person alone, whatever the role in the account. */
+const ownWrites = [
   ...["PATCH /me", "POST /me/password", "POST /me/account", "DELETE /me/sessions", "DELETE /me/sessions/:session_id"],
+];
+const membersWrites = [
   ...["POST /traces/:id/scores", "DELETE /traces/:id/scores/:score_id"],
   ...["PUT /failures/:failure_id/mute", "DELETE /failures/:failure_id/mute", "PUT /failures/:failure_id/assignee"],
   ...["PUT /failures/:failure_id/resolved", "DELETE /failures/:failure_id/resolved"],
@@ -98,7 +101,8 @@ function send(route: string, { as = dashboard.anonymous(), id = someId, body = {
 describe("every route", () => {
   it("that changes something has its people: open, a member's, an owner's, or an operator's", () => {
     const writes = mountedRoutes(dashboard.app).filter((route) => !route.startsWith("GET "));
-    const known = [...Object.keys(ownersBodies), ...Object.keys(operatorsBodies), ...membersWrites, ...withoutSession];
+    const owners = [...Object.keys(ownersBodies), ...Object.keys(operatorsBodies)];
+    const known = [...owners, ...membersWrites, ...ownWrites, ...withoutSession];
     expect(writes.sort()).toEqual(known.filter((route) => !route.startsWith("GET ")).sort());
   });
 
@@ -137,6 +141,25 @@ describe("every route", () => {
       expect([route, answer.body]).toEqual([route, { error: "Only who runs this installation may do this" }]);
     }
     expect((await owner.get("/keys")).body.keys).toHaveLength(1);
+  });
+
+  it("that changes something answers a viewer 403, but for the own person; others read", async () => {
+    const accountId = await dashboard.makeAccount();
+    const [member, viewer] = [await dashboard.signIn(accountId, "member"), await dashboard.signIn(accountId, "viewer")];
+    let refused = 0;
+    for (const route of mountedRoutes(dashboard.app)) {
+      if (withoutSession.includes(route) || ownWrites.includes(route)) continue;
+      if (route.startsWith("GET ")) {
+        const [seen, read] = [await send(route, { as: member }), await send(route, { as: viewer })];
+        expect([route, read.status]).toEqual([route, seen.status]);
+        continue;
+      }
+      const { status, body } = await send(route, { as: viewer, body: undefined });
+      expect([route, status, body.error]).toEqual([route, 403, expect.stringMatching(/only reads|Only an owner/)]);
+      refused++;
+    }
+    expect(refused).toBeGreaterThan(35);
+    for (const route of ownWrites) expect((await send(route, { as: viewer })).status).not.toBe(403);
   });
 
   it("that changes something refuses another site's page, also with the session's cookie", async () => {

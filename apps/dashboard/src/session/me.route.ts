@@ -37,11 +37,13 @@ export function meRoutes(deps: AppDeps) {
       },
     }),
     viewerRoute("patch", "/me", {
+      scope: "viewer",
       body: changeMeBody,
       handle: ({ viewer, body }) => renamePerson(pool, viewer.personId, body.name),
     }),
     changePasswordRoute(deps),
     viewerRoute("post", "/me/account", {
+      scope: "viewer",
       body: switchAccountBody,
       async handle({ viewer, body: { accountId } }) {
         if (!(await switchAccount(pool, { ...viewer, accountId }))) throw new AppError("not_found");
@@ -64,12 +66,14 @@ function sessionRoutes({ pool, sessions, now }: AppDeps) {
       },
     }),
     viewerRoute("delete", "/me/sessions", {
+      scope: "viewer",
       async handle({ viewer: { personId, sessionId, accountId } }) {
         await endSessionsOf(pool, personId, sessionId);
         sessions.forget(accountId);
       },
     }),
     viewerRoute("delete", "/me/sessions/:session_id", {
+      scope: "viewer",
       async handle({ viewer: { personId, accountId }, params }) {
         const sessionId = idOf(params["session_id"]);
         if (!(await endSession(pool, { sessionId, personId }))) throw new AppError("not_found");
@@ -85,6 +89,7 @@ function changePasswordRoute({ pool, config, passwords, guesses, sessions, now }
   return pageRoute({
     method: "post",
     path: "/me/password",
+    scope: "viewer",
     body: changePasswordBody,
     async handle({ body, request, response }) {
       const { personId, accountId } = viewerOf(response);

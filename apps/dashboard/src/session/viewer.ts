@@ -1,4 +1,4 @@
-import type { SessionCache, Viewer } from "@waymark/accounts/identity";
+import type { Role, SessionCache, Viewer } from "@waymark/accounts/identity";
 import { AppError } from "@waymark/errors";
 import { pageRoute, type Route } from "@waymark/service/http";
 import type { RequestHandler, Response } from "express";
@@ -24,7 +24,17 @@ export function viewerOf(response: Response): Viewer {
   return viewer;
 }
 
-/** @throws AppError 403 for a member */
+/** What a route asks for without a scope: whoever only reads changes nothing. */
+const leastRole = (method: Route["method"]): Role => (method === "get" ? "viewer" : "member");
+
+/** The one check of roles, before a body is read. @throws AppError 403 */
+export function permitRole({ method, scope = leastRole(method) }: Route, response: Response): void {
+  const viewer = viewerOf(response);
+  if (scope === "owner") requireOwner(viewer);
+  if (scope !== "viewer" && viewer.role === "viewer") throw new AppError("read_only");
+}
+
+/** @throws AppError 403 for anybody else */
 export function requireOwner(viewer: Viewer): Viewer {
   if (viewer.role !== "owner") throw new AppError("owner_only");
   return viewer;
@@ -57,6 +67,8 @@ interface ViewerSpec<Asker, Query extends z.ZodType, Body extends z.ZodType, Ans
   query?: Query;
   body?: Body;
   status?: 200 | 201;
+  /** The least role; see {@link permitRole}. */
+  scope?: Role;
   /** Returns the object to answer; `{}` without one. */
   handle(input: Parameters<PageSpec<Query, Body>["handle"]>[0] & { viewer: Asker }): Promise<Answer>;
 }
@@ -87,5 +99,6 @@ export function routeFor<Asker>(find: (response: Response) => Asker) {
 
 export const viewerRoute = routeFor(viewerOf);
 
-/** A route for owners; it answers members 403. */
-export const ownerRoute = routeFor((response) => requireOwner(viewerOf(response)));
+/** A route for owners; it answers others 403. */
+export const ownerRoute: typeof viewerRoute = (method, path, spec) =>
+  viewerRoute(method, path, { ...spec, scope: "owner" });

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useLocation } from "preact-iso";
 import type { AlertList, ListedAlert } from "../../src/alerts/alerts.route.js";
 import { api } from "../data/api.js";
-import { useAction, usePages, useQuery } from "../data/query.js";
+import { useAction, useMayChange, usePages, useQuery } from "../data/query.js";
 import { Ago, Moment } from "../ui/ago.js";
 import { ButtonLink, RunButton } from "../ui/button.js";
 import { Segmented } from "../ui/choices.js";
@@ -81,7 +81,9 @@ function AlertsTable({ alerts, onRetried }: { alerts: readonly ListedAlert[]; on
     says: "The mail is sent again",
     onDone: onRetried,
   });
-  const againOf = (alert: ListedAlert) => canRetry(alert) && <RunButton text="Send again" of={retry} with={alert.id} />;
+  const mayChange = useMayChange();
+  const againOf = (alert: ListedAlert) =>
+    mayChange && canRetry(alert) && <RunButton text="Send again" of={retry} with={alert.id} />;
   const columns: readonly Column<ListedAlert>[] = [
     {
       text: "Mail",

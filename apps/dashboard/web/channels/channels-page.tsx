@@ -2,7 +2,7 @@ import "./channels.css";
 import type { ComponentChildren } from "preact";
 import type { ChannelList, CreateRuleBody, RuleList } from "../../src/channels/channels.route.js";
 import { api } from "../data/api.js";
-import { useAction, useMe, useQuery } from "../data/query.js";
+import { useAction, useMayChange, useMe, useQuery } from "../data/query.js";
 import { Ago } from "../ui/ago.js";
 import { RunButton } from "../ui/button.js";
 import { DialogButton } from "../ui/dialog.js";
@@ -20,6 +20,7 @@ export function ChannelsPage() {
   const me = useMe();
   const isOwner = me.data?.role === "owner";
   const mayChange = isOwner && list.data?.hasAlerts === true;
+  const hasReports = useMayChange() && list.data?.hasAlerts === true;
   const kinds = list.data?.kinds;
   const add = mayChange && kinds && (
     <DialogButton
@@ -45,7 +46,7 @@ export function ChannelsPage() {
               <DeliveryForm key={`${loaded.mode} ${loaded.windowSeconds}`} of={loaded} mayChange={mayChange} />
             </Panel>
             <RulesPanel mayChange={mayChange} />
-            {loaded.hasAlerts && <ReportPanel key={loaded.report} report={loaded.report} />}
+            {hasReports && <ReportPanel key={loaded.report} report={loaded.report} />}
           </>
         )}
       </Loaded>

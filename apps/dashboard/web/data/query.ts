@@ -164,3 +164,9 @@ export function usePages<Page, Item extends { id: string }>(
 export function useMe(isWanted = true): QueryState<Me> {
   return useQuery<Me>(isWanted ? "/me" : undefined, { staleMs: 60_000 });
 }
+
+/** Whether the person may change things here; false until that is known. */
+export function useMayChange(): boolean {
+  const role = useMe().data?.role;
+  return role !== undefined && role !== "viewer";
+}

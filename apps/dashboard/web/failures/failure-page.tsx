@@ -10,7 +10,7 @@ import type { TraceList } from "../../src/traces/traces.route.js";
 import { DayBars } from "../agents/figures.js";
 import { api } from "../data/api.js";
 import { queryOf } from "../data/paths.js";
-import { useAction, usePages, useQuery } from "../data/query.js";
+import { useAction, useMayChange, usePages, useQuery } from "../data/query.js";
 import { TracesTable } from "../traces/traces-table.js";
 import { Ago } from "../ui/ago.js";
 import { RunButton } from "../ui/button.js";
@@ -77,7 +77,7 @@ function Detail({ of: failure, path, range, days }: DetailProps) {
   const counts = failure.days.map((day) => ({ day: day.day, traces: day.count, failures: day.count }));
   return (
     <>
-      <Actions of={failure} path={path} />
+      {useMayChange() && <Actions of={failure} path={path} />}
       <Panel title="Figures" actions={range}>
         <dl class="agent-figures">
           <Figure label={days === 1 ? "Traces today" : `Traces of ${days} days`} value={formatCount(count)} />

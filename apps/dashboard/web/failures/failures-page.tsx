@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import type { MuteList } from "../../src/failures/failure-marks.route.js";
 import type { FailureList, ListedFailure } from "../../src/failures/failures.route.js";
-import { nextByCursor, usePages, useQuery } from "../data/query.js";
+import { nextByCursor, useMayChange, usePages, useQuery } from "../data/query.js";
 import { Ago } from "../ui/ago.js";
 import { Button, RunButton } from "../ui/button.js";
 import { Segmented } from "../ui/choices.js";
@@ -80,12 +80,14 @@ function FailuresTable({ failures, onChanged }: { failures: readonly ListedFailu
   // Outside the table, whose columns change with the window's width.
   const [muting, setMuting] = useState<ListedFailure>();
   const unmute = useUnmute(onChanged);
+  const mayChange = useMayChange();
   const actionOf = (failure: ListedFailure) =>
-    failure.muted_until === null ? (
+    mayChange &&
+    (failure.muted_until === null ? (
       <Button text="Mute" onClick={() => setMuting(failure)} />
     ) : (
       <RunButton text="Unmute" of={unmute} with={failure.id} />
-    );
+    ));
   const columns: readonly Column<ListedFailure>[] = [
     {
       text: "Failure",

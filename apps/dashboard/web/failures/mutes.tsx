@@ -1,6 +1,6 @@
 import type { MuteBody, MuteList } from "../../src/failures/failure-marks.route.js";
 import { api } from "../data/api.js";
-import { useAction } from "../data/query.js";
+import { useAction, useMayChange } from "../data/query.js";
 import { Moment } from "../ui/ago.js";
 import { RunButton } from "../ui/button.js";
 import { FormDialog, Radios, useForm } from "../ui/form.js";
@@ -67,6 +67,7 @@ export function Muted({ until }: { until: string }) {
 
 export function MutesPanel({ mutes }: MuteList) {
   const unmute = useUnmute();
+  const mayChange = useMayChange();
   const active = mutes.filter(({ state }) => state === "active");
   if (active.length === 0) return null;
   const columns: readonly Column<MuteList["mutes"][number]>[] = [
@@ -85,7 +86,7 @@ export function MutesPanel({ mutes }: MuteList) {
     },
     { text: "Until", cell: ({ until }) => (until === null ? "For good" : <Moment iso={until} />) },
     { text: "Silent alerts", isNumber: true, cell: ({ muted }) => formatCount(muted) },
-    { ...actionsColumn, cell: ({ id }) => <RunButton text="Unmute" of={unmute} with={id} /> },
+    { ...actionsColumn, cell: ({ id }) => mayChange && <RunButton text="Unmute" of={unmute} with={id} /> },
   ];
   return (
     <Panel title="Muted" isFlush>

@@ -16,11 +16,11 @@ const shownFunnels = 6;
 type Bounds = SiteFunnels["stepsPerFunnel"];
 
 export function Funnels(part: PartProps) {
-  const { siteId, address, goals } = part;
+  const { siteId, address, goals, mayAdd } = part;
   const funnels = useQuery<SiteFunnels>(funnelsPath(siteId, address), polling);
   const [isWhole, setWhole] = useState(false);
   const bounds = funnels.data?.stepsPerFunnel;
-  const add = bounds && (
+  const add = mayAdd && bounds && (
     <DialogButton
       text="Add funnel"
       data-adds="funnel"

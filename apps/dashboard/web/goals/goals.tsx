@@ -1,7 +1,7 @@
 import "./goals.css";
 import { useState } from "preact/hooks";
 import type { SiteGoals } from "../../src/goals/goals.route.js";
-import { useMe, useQuery } from "../data/query.js";
+import { useMayChange, useMe, useQuery } from "../data/query.js";
 import { type Address, goalsPath } from "../statistics/address.js";
 import { Change } from "../statistics/change.js";
 import type { PageFilters } from "../statistics/filters.js";
@@ -26,14 +26,16 @@ export function Goals({ siteId, address, ...page }: GoalsProps) {
   const goals = useQuery<SiteGoals>(goalsPath(siteId, address), polling);
   const isOwner = useMe().data?.role === "owner";
   const all = goals.data?.goals ?? [];
-  const part: PartProps = { siteId, address, isOwner, goals: all, ...page };
+  const mayAdd = useMayChange();
+  const part: PartProps = { siteId, address, isOwner, mayAdd, goals: all, ...page };
   return (
     <>
       <Panel
         title="Goals"
         isFlush
         actions={
-          goals.data && (
+          goals.data &&
+          mayAdd && (
             <DialogButton
               text="Add goal"
               data-adds="goal"

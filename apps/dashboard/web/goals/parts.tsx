@@ -15,6 +15,7 @@ export interface PartProps extends PageFilters {
   siteId: string;
   address: Address;
   isOwner: boolean;
+  mayAdd: boolean;
   goals: readonly Goal[];
 }
 

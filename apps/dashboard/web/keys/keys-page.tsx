@@ -1,7 +1,7 @@
 import type { CreatedKey, CreateKeyBody, KeyList, ListedKey } from "../../src/keys/keys.route.js";
 import type { Me } from "../../src/session/me.route.js";
 import { api } from "../data/api.js";
-import { useMe, useQuery } from "../data/query.js";
+import { useMayChange, useMe, useQuery } from "../data/query.js";
 import { Ago, MomentDay } from "../ui/ago.js";
 import { CopyField, SecretDialog } from "../ui/copy-button.js";
 import { ConfirmButton, DialogButton } from "../ui/dialog.js";
@@ -35,6 +35,7 @@ const scopeNames = { all: "everything", ingest: "sends only", read: "reads only"
 
 export function CreateKeyButton({ service }: ServiceProps) {
   const dialog = (close: () => void) => <KeyDialog service={service} onClose={close} />;
+  if (!useMayChange()) return null;
   return <DialogButton text="Create key" look="main" icon="plus" dialog={dialog} />;
 }
 
@@ -43,7 +44,9 @@ const invalidates = ["/keys", "/audit"];
 export function KeyPanel({ service }: ServiceProps) {
   const list = useQuery<KeyList>("/keys");
   const me = useMe();
-  const mayRevoke = (key: ListedKey) => me.data?.role === "owner" || key.createdBy?.id === me.data?.person.id;
+  const mayChange = useMayChange();
+  const mayRevoke = ({ createdBy }: ListedKey) =>
+    mayChange && (me.data?.role === "owner" || createdBy?.id === me.data?.person.id);
   const columns: readonly Column<ListedKey>[] = [
     {
       text: "Name",
@@ -69,7 +72,11 @@ export function KeyPanel({ service }: ServiceProps) {
         const keys = loaded.keys.filter((key) => service === undefined || key.service === service);
         return (
           <Panel isFlush={keys.length > 0}>
-            {keys.length > 0 ? <Table name="API keys" columns={columns} rows={keys} /> : noKeys}
+            {keys.length > 0 ? (
+              <Table name="API keys" columns={columns} rows={keys} />
+            ) : (
+              <NoKeys mayChange={mayChange} />
+            )}
           </Panel>
         );
       }}
@@ -77,7 +84,10 @@ export function KeyPanel({ service }: ServiceProps) {
   );
 }
 
-const noKeys = <Empty title="No keys yet" text="Programs sign in with a key. Create one, and Waymark shows it once." />;
+function NoKeys({ mayChange }: { mayChange: boolean }) {
+  const text = `Programs sign in with a key.${mayChange ? " Create one, and Waymark shows it once." : ""}`;
+  return <Empty title="No keys yet" text={text} />;
+}
 
 function Bounds({ of: { scope, share } }: { of: ListedKey }) {
   if (!share) return <>{scope && scopeNames[scope]}</>;

@@ -53,8 +53,8 @@ function LeftKeys({ keys }: { keys: number }) {
 
 const invalidates = ["/people", "/audit"];
 
-const roleNames = { owner: "Owner", member: "Member" } as const;
-const roleChoices = (["owner", "member"] as const).map((value) => ({ value, label: roleNames[value] }));
+const roleNames = { owner: "Owner", member: "Member", viewer: "Viewer" } as const;
+const roleChoices = (["owner", "member", "viewer"] as const).map((value) => ({ value, label: roleNames[value] }));
 
 function InvitationsPanel({ invitations }: { invitations: readonly Invitation[] }) {
   const takeBack = useAction((id: string) => api.delete(`/invitations/${id}`), { invalidates });
@@ -124,6 +124,7 @@ function AuditPanel() {
 
 const roles = [
   { value: "member", label: "Member", hint: "Sees everything, and makes keys and sites." },
+  { value: "viewer", label: "Viewer", hint: "Sees and exports everything, and changes nothing." },
   { value: "owner", label: "Owner", hint: "Also manages people, the plan and all keys, and deletes." },
 ] as const;
 

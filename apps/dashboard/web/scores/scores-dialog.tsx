@@ -1,6 +1,6 @@
 import type { ScoreBody } from "../../src/scores/scores.route.js";
 import { api } from "../data/api.js";
-import { useAction } from "../data/query.js";
+import { useAction, useMayChange } from "../data/query.js";
 import { Ago } from "../ui/ago.js";
 import { RunButton } from "../ui/button.js";
 import { Dialog } from "../ui/dialog.js";
@@ -12,20 +12,21 @@ import { type Score, type Scored, ScoreValue, scoresPath, useScores } from "./sc
 export function ScoresDialog({ of, onClose }: { of: Scored; onClose(): void }) {
   const scores = useScores(of) ?? [];
   const path = scoresPath(of.traceId);
+  const mayChange = useMayChange();
   const remove = useAction((id: string) => api.delete(`${path}/${id}`), {
     invalidates: [path],
     says: "The score is removed",
   });
   return (
     <Dialog title={`Scores of ${of.name}`} onClose={onClose}>
-      <ScoreForm of={of} onDone={onClose} />
+      {mayChange && <ScoreForm of={of} onDone={onClose} />}
       <ActionError of={remove} />
       {scores.length > 0 && (
         <ul class="score-list" aria-label="Scores">
           {scores.map((score) => (
             <li key={score.id} class="row score-line">
               <ScoreText score={score} />
-              {score.mayRemove && <RunButton text="Remove" look="danger" of={remove} with={score.id} />}
+              {mayChange && score.mayRemove && <RunButton text="Remove" look="danger" of={remove} with={score.id} />}
             </li>
           ))}
         </ul>

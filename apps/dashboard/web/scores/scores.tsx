@@ -1,3 +1,4 @@
+import { useMayChange } from "../data/query.js";
 import { DialogButton } from "../ui/dialog.js";
 import { formatCount } from "../ui/format.js";
 import "./scores.css";
@@ -8,7 +9,8 @@ const maxShown = 3;
 
 export function Scores(of: Scored) {
   const scores = useScores(of);
-  if (!scores) return null;
+  const mayAdd = useMayChange();
+  if (!scores || (scores.length === 0 && !mayAdd)) return null;
   return (
     <div class={scores.length > 0 ? "row scores has-scores" : "scores"}>
       {scores.length > 0 && (

@@ -2,7 +2,7 @@ import "./sharing.css";
 import type { OutlineTrace } from "@waymark/traces";
 import type { CreatedLink, CreateLinkBody, LinkList, ListedLink } from "../../src/sharing/links.route.js";
 import { api } from "../data/api.js";
-import { useMe, useQuery } from "../data/query.js";
+import { useMayChange, useMe, useQuery } from "../data/query.js";
 import { Ago } from "../ui/ago.js";
 import { CopyField, SecretDialog } from "../ui/copy-button.js";
 import { ConfirmButton, Dialog, DialogButton } from "../ui/dialog.js";
@@ -50,7 +50,9 @@ export function ShareTraceDialog({ trace: { id, name }, onClose }: ShareTracePro
 
 function LinkTable({ of, links }: Pick<SharedProps, "of"> & { links: readonly ListedLink[] }) {
   const me = useMe();
-  const mayRevoke = ({ createdBy }: ListedLink) => me.data?.role === "owner" || createdBy?.id === me.data?.person.id;
+  const mayChange = useMayChange();
+  const mayRevoke = ({ createdBy }: ListedLink) =>
+    mayChange && (me.data?.role === "owner" || createdBy?.id === me.data?.person.id);
   const columns: readonly Column<ListedLink>[] = [
     {
       text: "Link",
@@ -97,6 +99,7 @@ function RevokeButton({ of, link: { id } }: Pick<SharedProps, "of"> & { link: Li
 }
 
 function ShareButton(props: SharedProps) {
+  if (!useMayChange()) return null;
   return <DialogButton text="Share" icon="plus" dialog={(close) => <ShareDialog {...props} onClose={close} />} />;
 }
 

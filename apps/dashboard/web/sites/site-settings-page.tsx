@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { useLocation, useRoute } from "preact-iso";
 import type { ListedSite, SiteList } from "../../src/sites/sites.route.js";
 import { api } from "../data/api.js";
-import { useAction, useMe, useQuery } from "../data/query.js";
+import { useAction, useMayChange, useMe, useQuery } from "../data/query.js";
 import { SharePanel } from "../sharing/share-panel.js";
 import { Segmented } from "../ui/choices.js";
 import { DialogButton } from "../ui/dialog.js";
@@ -37,9 +37,17 @@ function Panels({ site, isOwner }: { site: ListedSite; isOwner: boolean }) {
           <ProofSteps site={site} proof={site.proof} />
         </Panel>
       )}
-      <Panel title="Name">
-        <NameForm key={site.id} path={`/sites/${site.id}`} name={site.name} maxlength={200} invalidates={["/sites"]} />
-      </Panel>
+      {useMayChange() && (
+        <Panel title="Name">
+          <NameForm
+            key={site.id}
+            path={`/sites/${site.id}`}
+            name={site.name}
+            maxlength={200}
+            invalidates={["/sites"]}
+          />
+        </Panel>
+      )}
       <Panel title="Snippet">
         <Snippet domain={site.domain} />
         {!site.isWaiting && <WaitingForVisit siteId={site.id} />}

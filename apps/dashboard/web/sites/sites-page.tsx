@@ -1,7 +1,7 @@
 import "./sites.css";
 import type { CreateSiteBody, ListedSite, SiteList } from "../../src/sites/sites.route.js";
 import { api } from "../data/api.js";
-import { useQuery } from "../data/query.js";
+import { useMayChange, useQuery } from "../data/query.js";
 import { Button } from "../ui/button.js";
 import { Dialog, DialogButton } from "../ui/dialog.js";
 import { FormDialog, TextField, useForm } from "../ui/form.js";
@@ -12,7 +12,7 @@ import { ProofSteps, Snippet, WaitingForVisit } from "./site-setup.js";
 
 export function SitesPage() {
   const list = useQuery<SiteList>("/sites", { pollMs: 10_000 });
-  const add = (
+  const add = useMayChange() && (
     <DialogButton text="Add site" look="main" icon="plus" dialog={(close) => <SiteDialog onClose={close} />} />
   );
   return (

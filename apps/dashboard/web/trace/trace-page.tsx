@@ -1,7 +1,7 @@
 import { useLocation, useRoute } from "preact-iso";
 import type { LastSuccess } from "../../src/compare/last-success.route.js";
 import type { TraceUsage } from "../../src/trace/trace.route.js";
-import { useMe, useQuery } from "../data/query.js";
+import { useMayChange, useMe, useQuery } from "../data/query.js";
 import { ErrorNote, Figure, Page, Skeleton, StatusDot } from "../ui/page.js";
 import "./trace.css";
 import type { OutlineTrace } from "@waymark/traces";
@@ -74,6 +74,7 @@ function TraceActions({ trace }: { trace: OutlineTrace }) {
   const [isDeleting, setDeleting] = useState(false);
   const [isSharing, setSharing] = useState(false);
   const { data: me } = useMe();
+  const mayShare = useMayChange();
   const copyId = () => void navigator.clipboard?.writeText(trace.id).then(() => announce("Copied"));
   return (
     <>
@@ -82,7 +83,7 @@ function TraceActions({ trace }: { trace: OutlineTrace }) {
       <ButtonLink text="JSON" icon="download" href={`/dashboard/api/traces/${trace.id}/export`} download />
       <Menu label="More" icon="more" isIconOnly>
         <MenuItem onClick={copyId}>Copy id</MenuItem>
-        <MenuItem onClick={() => setSharing(true)}>Share</MenuItem>
+        {mayShare && <MenuItem onClick={() => setSharing(true)}>Share</MenuItem>}
         {me?.role === "owner" && <MenuItem onClick={() => setDeleting(true)}>Delete</MenuItem>}
       </Menu>
       {isSharing && <ShareTrace trace={trace} onClose={() => setSharing(false)} />}

@@ -33,6 +33,7 @@ export {
   endSessionsOf,
   listSessions,
   type Role,
+  roles,
   startSession,
   switchAccount,
 } from "./sessions/session.query.js";

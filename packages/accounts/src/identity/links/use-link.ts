@@ -15,7 +15,7 @@ import {
   setPassword,
   verifyPerson,
 } from "../people/person.query.js";
-import { startSession, switchAccount } from "../sessions/session.query.js";
+import { type Role, startSession, switchAccount } from "../sessions/session.query.js";
 import type { Viewer } from "../sessions/sessions.js";
 import { browserProofOf, isToken } from "../token.js";
 import { dropSignUps, findLink, type LinkPurpose, type LiveLink, takeLink } from "./link.query.js";
@@ -157,11 +157,7 @@ const arrivals: Record<LinkPurpose, Arrive> = {
   },
 };
 
-async function join(
-  client: pg.ClientBase,
-  membership: Arrived & { role: "owner" | "member" },
-  email: string,
-): Promise<void> {
+async function join(client: pg.ClientBase, membership: Arrived & { role: Role }, email: string): Promise<void> {
   const isNew = await joinAccount(client, membership);
   const { accountId, personId, role } = membership;
   if (isNew) await recordAudit(client, { accountId, personId, action: "person_joined", subject: `${email} (${role})` });

@@ -3,7 +3,8 @@ import { createUuidV7, type Queryable } from "@waymark/database";
 import type pg from "pg";
 import { createSessionToken, hashToken } from "../token.js";
 
-export type Role = "owner" | "member";
+export const roles = ["owner", "member", "viewer"] as const;
+export type Role = (typeof roles)[number];
 
 const dayMs = 24 * 3_600_000;
 const idleMs = 14 * dayMs;
