@@ -6,7 +6,7 @@ import { formatCount, formatDuration } from "../ui/format.js";
 import { Empty, Loaded, Page, Panel } from "../ui/page.js";
 import { type Column, Table } from "../ui/table.js";
 import { MonoLink } from "../ui/usage.js";
-import { DayBars, FailureRate } from "./figures.js";
+import { DayBars, FailureRate, failureRate } from "./figures.js";
 
 export function AgentsPage() {
   const list = useQuery<AgentList>("/agents");
@@ -48,15 +48,21 @@ function Agents({ list: { agents, from }, durations }: { list: AgentList; durati
   const columns: readonly Column<AgentFigures>[] = [
     {
       text: "Agent",
+      by: ({ id }) => id,
       class: "wrap agent-name",
       cell: ({ id }) => <MonoLink href={`/dashboard/agents/${encodeURIComponent(id)}`} text={id} />,
     },
-    { text: "Traces", isNumber: true, cell: ({ traces }) => formatCount(traces) },
-    { text: "Failure rate", cell: (agent) => <FailureRate agent={agent} /> },
-    { text: "p50", isNumber: true, cell: ({ id }) => show(byId.get(id)?.p50_ms) },
-    { text: "p95", isNumber: true, cell: ({ id }) => show(byId.get(id)?.p95_ms) },
+    { text: "Traces", isNumber: true, by: ({ traces }) => traces, cell: ({ traces }) => formatCount(traces) },
+    { text: "Failure rate", by: failureRate, cell: (agent) => <FailureRate agent={agent} /> },
+    { text: "p50", isNumber: true, by: ({ id }) => byId.get(id)?.p50_ms, cell: ({ id }) => show(byId.get(id)?.p50_ms) },
+    { text: "p95", isNumber: true, by: ({ id }) => byId.get(id)?.p95_ms, cell: ({ id }) => show(byId.get(id)?.p95_ms) },
     { text: "Traces per day", cell: ({ days }) => <DayBars from={from} days={days} /> },
-    { text: "Last trace", isNumber: true, cell: ({ last_started_at }) => <Ago iso={last_started_at} /> },
+    {
+      text: "Last trace",
+      isNumber: true,
+      by: ({ last_started_at }) => Date.parse(last_started_at),
+      cell: ({ last_started_at }) => <Ago iso={last_started_at} />,
+    },
   ];
-  return <Table name="Agents" columns={columns} rows={agents} />;
+  return <Table isCards name="Agents" columns={columns} rows={agents} textOf={({ id }) => id} />;
 }

@@ -60,6 +60,14 @@ export function DayBars({ from, days, shown, isLarge }: BarsProps) {
   const most = Math.max(1, ...filled.map(({ traces }) => traces));
   const scale = (count: number) => (count === 0 ? 0 : Math.max(1.5, (count / most) * height));
   const width = filled.length * 4;
+  /** Few nodes: a list has 200 of them. */
+  const draw = (bar: (day: Day) => [count: number, lift: number]) =>
+    filled
+      .map((day, at) => {
+        const [count, lift] = bar(day);
+        return count > 0 ? `M${at * 4 + 0.5} ${height - lift}h3v${-scale(count)}h-3z` : "";
+      })
+      .join("");
   return (
     <svg
       class={isLarge ? "day-bars is-large" : "day-bars"}
@@ -68,17 +76,14 @@ export function DayBars({ from, days, shown, isLarge }: BarsProps) {
       role="img"
       aria-label={describe(filled)}
     >
-      {filled.map(({ day, traces, failures }, at) => {
-        const [all, failed] = [scale(traces), scale(failures)];
-        return (
-          <g key={day}>
+      <path class="is-traces" d={draw(({ traces }) => [traces, 0])} />
+      <path class="is-failed" d={draw(({ traces, failures }) => [failures, scale(traces) - scale(failures)])} />
+      {isLarge &&
+        filled.map(({ day, traces, failures }, at) => (
+          <rect key={day} class="is-day" x={at * 4} y={0} width={4} height={height}>
             <title>{`${formatShortDay(day)}: ${formatThings(traces, "trace")}, ${failures} failed`}</title>
-            <rect class="is-day" x={at * 4} y={0} width={4} height={height} />
-            <rect class="is-traces" x={at * 4 + 0.5} y={height - all} width={3} height={all} />
-            <rect class="is-failed" x={at * 4 + 0.5} y={height - all} width={3} height={failed} />
-          </g>
-        );
-      })}
+          </rect>
+        ))}
     </svg>
   );
 }

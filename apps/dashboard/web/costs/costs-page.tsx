@@ -71,18 +71,30 @@ function OverTime({ costs }: { costs: Costs }) {
 
 const noPrice = <span class="soft">No price</span>;
 
+function countColumn(text: string, by: (sums: Costs["total"]) => number): Column<Costs["total"]> {
+  return { text, isNumber: true, by, cell: (sums) => formatCount(by(sums)) };
+}
+
 const sumColumns: readonly Column<Costs["total"]>[] = [
-  { text: "Calls", isNumber: true, cell: ({ calls }) => formatCount(calls) },
-  { text: "Input tokens", isNumber: true, cell: ({ input_tokens }) => formatCount(input_tokens) },
-  { text: "Cached input", isNumber: true, cell: ({ cached_input_tokens }) => formatCount(cached_input_tokens) },
-  { text: "Output tokens", isNumber: true, cell: ({ output_tokens }) => formatCount(output_tokens) },
-  { text: "Cost", isNumber: true, cell: ({ cost_usd: usd }) => (usd === null ? noPrice : <Cost usd={usd} />) },
+  countColumn("Calls", ({ calls }) => calls),
+  countColumn("Input tokens", ({ input_tokens }) => input_tokens),
+  countColumn("Cached input", ({ cached_input_tokens }) => cached_input_tokens),
+  countColumn("Output tokens", ({ output_tokens }) => output_tokens),
+  {
+    text: "Cost",
+    isNumber: true,
+    by: ({ cost_usd: usd }) => usd && Number(usd),
+    cell: ({ cost_usd: usd }) => (usd === null ? noPrice : <Cost usd={usd} />),
+  },
 ];
+
+const nameOf = ({ model, provider }: Costs["models"][number]) => `${model ?? "No name"} ${provider ?? ""}`;
 
 function CostTables({ costs, linkTo }: { costs: Costs; linkTo(agent: string): string }) {
   const { models, agents, series } = costs;
   const model: Column<(typeof models)[number]> = {
     text: "Model",
+    by: nameOf,
     cell: ({ model: name, provider }) => (
       <>
         <span class="mono">{name ?? "No name"}</span>
@@ -92,13 +104,24 @@ function CostTables({ costs, linkTo }: { costs: Costs; linkTo(agent: string): st
   };
   const agent: Column<(typeof agents)[number]> = {
     text: "Agent",
+    by: ({ agent_id: id }) => id,
     cell: ({ agent_id: id }) => <MonoLink href={linkTo(id)} text={id} />,
   };
-  const day: Column<(typeof series)[number]> = { text: "Day", cell: (sums) => formatDay(sums.day) };
+  const day: Column<(typeof series)[number]> = {
+    text: "Day",
+    by: (sums) => sums.day,
+    cell: (sums) => formatDay(sums.day),
+  };
   return (
     <div class="costs">
-      <SumTable name="Models" column={model} rows={models} keyOf={(sums) => `${sums.provider} ${sums.model}`} />
-      <SumTable name="Agents" column={agent} rows={agents} keyOf={(sums) => sums.agent_id} />
+      <SumTable name="Models" column={model} rows={models} keyOf={nameOf} textOf={nameOf} />
+      <SumTable
+        name="Agents"
+        column={agent}
+        rows={agents}
+        keyOf={(sums) => sums.agent_id}
+        textOf={(sums) => sums.agent_id}
+      />
       <SumTable name="Days" column={day} rows={series.toReversed()} keyOf={(sums) => sums.day} />
     </div>
   );
@@ -109,8 +132,9 @@ interface SumTableProps<Row> {
   column: Column<Row>;
   rows: readonly Row[];
   keyOf(row: Row): string;
+  textOf?(row: Row): string;
 }
 
 function SumTable<Row extends Costs["total"]>({ column, ...table }: SumTableProps<Row>) {
-  return <TablePanel columns={[column, ...sumColumns]} {...table} isDense />;
+  return <TablePanel columns={[column, ...sumColumns]} {...table} isDense isCards />;
 }

@@ -20,7 +20,7 @@ export function SitesPage() {
       <Loaded of={list} rows={3}>
         {({ sites }) => (
           <Panel isFlush={sites.length > 0}>
-            {sites.length > 0 ? <Table name="Sites" columns={columns} rows={sites} /> : noSites}
+            {sites.length > 0 ? <Table isCards name="Sites" columns={columns} rows={sites} textOf={textOf} /> : noSites}
           </Panel>
         )}
       </Loaded>
@@ -35,9 +35,12 @@ const noSites = (
   />
 );
 
+const textOf = ({ name, domain }: ListedSite) => `${name} ${domain}`;
+
 const columns: readonly Column<ListedSite>[] = [
   {
     text: "Site",
+    by: ({ name }) => name,
     class: "is-stacked",
     cell: ({ id, name, domain }) => (
       <Stacked below={domain}>
@@ -45,8 +48,8 @@ const columns: readonly Column<ListedSite>[] = [
       </Stacked>
     ),
   },
-  { text: "First seen (UTC)", cell: (site) => <FirstSeen site={site} /> },
-  { text: "Last visit (UTC)", cell: ({ lastDay }) => lastDay && formatDay(lastDay) },
+  { text: "First seen (UTC)", by: ({ firstDay }) => firstDay, cell: (site) => <FirstSeen site={site} /> },
+  { text: "Last visit (UTC)", by: ({ lastDay }) => lastDay, cell: ({ lastDay }) => lastDay && formatDay(lastDay) },
   {
     ...actionsColumn,
     cell: ({ id, name }) => (

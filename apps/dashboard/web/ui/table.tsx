@@ -1,7 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { classNames } from "./class-names.js";
+import { formatCount, formatThings } from "./format.js";
 import { Panel } from "./page.js";
+import { type Order, searchRows, sortRows } from "./table-rows.js";
 import { useNarrow } from "./use-size.js";
 
 export interface Head {
@@ -17,20 +19,41 @@ export type Column<Row> = Head & {
   /** Left out below the table's `narrowPx`. */
   isWide?: boolean;
   cell(row: Row, isNarrow: boolean): ComponentChildren;
+  /** The head sorts by it, numbers with the largest first; null is always last. */
+  by?(row: Row): string | number | null | undefined;
 };
 
 export const actionsColumn = { text: "Actions", sign: "", class: "is-action" };
 
-export function TableHead({ columns, isHidden }: { columns: readonly Head[]; isHidden?: boolean }) {
+type Sorting = { order: Order | undefined; onSort(text: string): void };
+
+interface HeadProps {
+  columns: readonly (Head & { by?: unknown })[];
+  isHidden?: boolean;
+  sorting?: Sorting | undefined;
+}
+
+export function TableHead({ columns, isHidden, sorting }: HeadProps) {
   return (
     <thead class={isHidden ? "sr-only" : undefined}>
       <tr>
-        {columns.map(({ text, isNumber, sign }) => (
-          <th key={text} scope="col" class={isNumber ? "number" : undefined}>
-            {sign && <span aria-hidden="true">{sign}</span>}
-            {sign === undefined ? text : <span class="sr-only">{text}</span>}
-          </th>
-        ))}
+        {columns.map(({ text, isNumber, sign, by }) => {
+          const isSorted = sorting?.order?.text === text;
+          const sorted = isSorted && (sorting.order?.isDescending ? "descending" : "ascending");
+          return (
+            <th key={text} scope="col" class={isNumber ? "number" : undefined} aria-sort={sorted || undefined}>
+              {sign && <span aria-hidden="true">{sign}</span>}
+              {sign !== undefined && <span class="sr-only">{text}</span>}
+              {sign === undefined && !(sorting && by) && text}
+              {sorting && by && (
+                <button type="button" class="inset sort" onClick={() => sorting.onSort(text)}>
+                  {text}
+                  <span aria-hidden="true">{sorted ? (sorted === "ascending" ? " ▲" : " ▼") : ""}</span>
+                </button>
+              )}
+            </th>
+          );
+        })}
       </tr>
     </thead>
   );
@@ -48,13 +71,59 @@ interface TableProps<Row> {
   /** Whether no cell names its row; else the first one does. */
   hasPlainRows?: boolean;
   narrowPx?: number;
+  /** Whether each row is a card on a phone. */
+  isCards?: boolean;
+  /** A text of each row to search; the document has the first rows until somebody asks for more. */
+  textOf?(row: Row): string;
 }
 
-export function Table<Row extends object>({ name, isDense, isRoomy, ...rest }: TableProps<Row>) {
+const shownAtOnce = 25;
+const shownMore = 100;
+/** Fewer rows than this need no search. */
+const searchedRows = 10;
+
+export function Table<Row extends object>({ name, isDense, isRoomy, isCards, textOf, ...rest }: TableProps<Row>) {
+  const { columns } = rest;
+  const [order, setOrder] = useState<Order>();
+  const [text, setText] = useState("");
+  const [shown, setShown] = useState(textOf ? shownAtOnce : Number.POSITIVE_INFINITY);
+  const found = textOf ? searchRows(rest.rows, text, textOf) : rest.rows;
+  const by = columns.find((column) => column.text === order?.text)?.by;
+  const rows = order && by ? sortRows(found, by, order.isDescending) : found;
+  const onSort = (head: string) => {
+    const sorted = columns.find((column) => column.text === head)?.by;
+    const isNumber = rest.rows.some((row) => typeof sorted?.(row) === "number");
+    setOrder({ text: head, isDescending: order?.text === head ? !order.isDescending : isNumber });
+  };
   return (
-    <TableFrame name={name} isDense={isDense} isRoomy={isRoomy}>
-      <TableRows {...rest} />
-    </TableFrame>
+    <>
+      {textOf && rest.rows.length > searchedRows && (
+        <div class="row table-search">
+          <input
+            class="input"
+            type="search"
+            aria-label={`Search ${name.toLowerCase()}`}
+            placeholder="Search"
+            onInput={({ currentTarget }) => setText(currentTarget.value)}
+          />
+          <span class="soft" role="status">
+            {text.trim() && formatThings(found.length, "match", "matches")}
+          </span>
+        </div>
+      )}
+      <TableFrame name={name} isDense={isDense} isRoomy={isRoomy} isCards={isCards}>
+        <TableRows
+          {...rest}
+          rows={rows.slice(0, shown)}
+          sorting={columns.some((each) => each.by) ? { order, onSort } : undefined}
+        />
+      </TableFrame>
+      {rows.length > shown && (
+        <button type="button" class="pager" onClick={() => setShown(shown + shownMore)}>
+          Show more of {formatCount(rows.length)}
+        </button>
+      )}
+    </>
   );
 }
 
@@ -66,7 +135,8 @@ export function TablePanel<Row extends object>(table: TableProps<Row>) {
   );
 }
 
-type TableRowsProps<Row> = Omit<TableProps<Row>, "name" | "isDense" | "isRoomy">;
+type TableRowsProps<Row> = Pick<TableProps<Row>, "columns" | "rows" | "keyOf" | "hasPlainRows" | "narrowPx"> &
+  Pick<HeadProps, "sorting">;
 
 export function TableRows<Row extends object>(props: TableRowsProps<Row>) {
   const { rows, hasPlainRows, narrowPx = 0, keyOf = (row) => ("id" in row ? String(row.id) : "") } = props;
@@ -74,7 +144,7 @@ export function TableRows<Row extends object>(props: TableRowsProps<Row>) {
   const columns = props.columns.filter(({ isWide }) => !(isWide && isNarrow));
   return (
     <>
-      <TableHead columns={columns} />
+      <TableHead columns={columns} sorting={props.sorting} />
       <tbody>
         {rows.map((row) => (
           <tr key={keyOf(row)}>
@@ -82,7 +152,12 @@ export function TableRows<Row extends object>(props: TableRowsProps<Row>) {
               const isHead = column === 0 && !hasPlainRows;
               const Cell = isHead ? "th" : "td";
               return (
-                <Cell key={text} scope={isHead ? "row" : undefined} class={classNames(isNumber && "number", look)}>
+                <Cell
+                  key={text}
+                  scope={isHead ? "row" : undefined}
+                  class={classNames(isNumber && "number", look)}
+                  data-label={isHead ? undefined : text}
+                >
                   {cell(row, isNarrow)}
                 </Cell>
               );
@@ -95,11 +170,12 @@ export function TableRows<Row extends object>(props: TableRowsProps<Row>) {
 }
 
 interface FrameProps extends Pick<TableProps<never>, "name" | "isDense" | "isRoomy"> {
+  isCards?: boolean | undefined;
   children: ComponentChildren;
 }
 
 /** A table in a frame that scrolls by itself where it is too wide, also by keyboard. */
-export function TableFrame({ name, isDense, isRoomy, children }: FrameProps) {
+export function TableFrame({ name, isDense, isRoomy, isCards, children }: FrameProps) {
   const frame = useRef<HTMLDivElement>(null);
   const [isWide, setWide] = useState(false);
   useEffect(() => {
@@ -111,7 +187,10 @@ export function TableFrame({ name, isDense, isRoomy, children }: FrameProps) {
   }, []);
   return (
     <div class="table-frame" ref={frame} {...(isWide ? { tabIndex: 0, role: "group", "aria-label": name } : {})}>
-      <table class={classNames("table", isDense && "is-dense", isRoomy && "is-roomy")} aria-label={name}>
+      <table
+        class={classNames("table", isDense && "is-dense", isRoomy && "is-roomy", isCards && "is-cards")}
+        aria-label={name}
+      >
         {children}
       </table>
     </div>
