@@ -30,7 +30,7 @@ export function run(node: ProcessLike): Promise<void> {
       const checks = { required: stores, notes: proxies.notes };
       const handler = createApp({
         recorder,
-        recordRequests: createRequestRecorder(pool, new Resolver(lookupOptions)),
+        recordRequests: createRequestRecorder(pool, { resolver: new Resolver(lookupOptions), fetch }),
         keys,
         readClient: createClientReader({ addressOf, trustedProxies, countryHeader, countries }),
         addressOf,

@@ -76,6 +76,26 @@ it("reports requests of Next.js at once, with the last address that a proxy name
   expect(batches[0]?.requests).toMatchObject([{ url: "https://x.example/p", status: null, ip: "192.0.2.7" }]);
 });
 
+it("tells an agent's signature, unless a header is missing or longer than the collector takes", async () => {
+  const machines = reportRequests({ url, key: "k" });
+  const signed = {
+    Signature: "s=:AA==:",
+    "Signature-Input": 's=("@authority")',
+    "Signature-Agent": '"https://a.example"',
+  };
+  machines.next(fetched("/signed", signed));
+  machines.next(fetched("/half", { Signature: signed.Signature }));
+  machines.next(fetched("/long", { ...signed, Signature: "x".repeat(1_001) }));
+  await machines.flush();
+  const [first, ...others] = batches[0]?.requests ?? [];
+  expect(first).toMatchObject({
+    signature: signed.Signature,
+    signature_input: signed["Signature-Input"],
+    signature_agent: signed["Signature-Agent"],
+  });
+  expect(others.map((each) => "signature" in each)).toEqual([false, false]);
+});
+
 it("repeats a batch without the requests that the collector names, and after a refusal that passes", async () => {
   const losses: number[] = [];
   const machines = reportRequests({ url, key: "k", onLoss: (lost) => void losses.push(lost) });

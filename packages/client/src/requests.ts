@@ -21,6 +21,10 @@ interface Reported {
   ip: string | null;
   user_agent: string | null;
   referrer: string | null;
+  /** The headers by which an agent signs its requests (Web Bot Auth). */
+  signature?: string;
+  signature_input?: string;
+  signature_agent?: string;
   at: string;
 }
 
@@ -152,6 +156,16 @@ function wrongPlaces(error: unknown): ReadonlySet<number> {
   return new Set(fields.flatMap((name) => /^requests\.(\d+)\./.exec(name)?.[1] ?? []).map(Number));
 }
 
+/** Longer ones count as none, so the collector need not get them. */
+const maxSignatureLength = 1_000;
+
+function readSignature(header: (name: string) => string | string[] | null | undefined) {
+  const [signature, input, agent] = ["signature", "signature-input", "signature-agent"].map((name) => header(name));
+  if (!signature || !input || !agent) return undefined;
+  const texts = { signature: String(signature), signature_input: String(input), signature_agent: String(agent) };
+  return Object.values(texts).every((text) => text.length <= maxSignatureLength) ? texts : undefined;
+}
+
 const cut = (text: string | string[] | null | undefined) => (text ? String(text).slice(0, maxLength) : null);
 
 function readServerRequest(request: ServerRequest): Reported {
@@ -163,6 +177,7 @@ function readServerRequest(request: ServerRequest): Reported {
     ip: cut(ip ?? socket?.remoteAddress),
     user_agent: cut(headers["user-agent"]),
     referrer: cut(headers["referer"]),
+    ...readSignature((name) => headers[name]),
     at: new Date().toISOString(),
   };
 }
@@ -178,6 +193,7 @@ function readFetchRequest({ url, method, headers }: FetchRequest): Reported {
     ip: cut(headers.get("x-forwarded-for")?.split(",").at(-1)?.trim() ?? headers.get("x-real-ip")),
     user_agent: cut(headers.get("user-agent")),
     referrer: cut(headers.get("referer")),
+    ...readSignature((name) => headers.get(name)),
     at: new Date().toISOString(),
   };
 }

@@ -107,6 +107,17 @@ describe("202", () => {
     expect(await rowsOf(id)).toHaveLength(1_000);
   });
 
+  it("takes signatures of any text, and none of more than 1,000 characters", async () => {
+    const { usual, send } = await makeOwner();
+    const signed = { signature: "a=:AA==:", signature_input: "é", signature_agent: "x".repeat(1_001) };
+    const requests = [
+      { ...usual, ...signed },
+      { ...usual, at: at(1), ...signed, user_agent: firefox },
+    ];
+    expect((await send({ requests }).expect(202)).body).toMatchObject({ machines: 1, people: 1 });
+    await send({ requests: [{ ...usual, signature: 1 }] }).expect(400);
+  });
+
   it("cuts a path to its bound", async () => {
     const { id, domain, usual, send } = await makeOwner();
     await send({

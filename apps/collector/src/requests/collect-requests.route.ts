@@ -38,21 +38,32 @@ const plain = <Schema extends z.ZodType<string | null>>(schema: Schema) =>
     if (problem) context.addIssue({ code: "custom", message: problem });
   });
 
+const maxSignatureLength = 1_000;
+
+/** A longer one counts as none. */
+const signatureHeader = z
+  .string()
+  .nullish()
+  .transform((text) => (text && text.length <= maxSignatureLength ? text : null));
+
 const served = z
   .object({
     url: pageUrl.describe("The whole address, http or https; its host names the site"),
     status: z.int().min(100).max(599).nullable().describe("Of the answer; null where nobody knows"),
-    method: z.string().min(1).max(32).optional().describe("Any counts"),
+    method: z.string().min(1).max(32).optional().describe("Any counts; a signature may cover it"),
     ip: ip.describe("The client's address, which verifies a machine; never stored"),
     user_agent: plain(userAgent).describe("The client's `User-Agent`, which names a machine; never stored"),
     referrer: plain(referrer),
+    signature: signatureHeader.describe("The client's `Signature`, which verifies an agent; never stored"),
+    signature_input: signatureHeader.describe("Its `Signature-Input`"),
+    signature_agent: signatureHeader.describe("Its `Signature-Agent`"),
     at: at.describe(`When the request came, within the last ${maxDaysAgo} days`),
   })
-  .transform(({ user_agent: userAgent, status, method: _method, ...request }) => ({
-    ...request,
-    status: status ?? 0,
-    userAgent,
-  }));
+  .transform(({ url, status, method, ip, user_agent: userAgent, referrer, at, ...headers }) => {
+    const { signature, signature_input: input, signature_agent: agent } = headers;
+    const signed = signature && input && agent ? { signature, input, agent } : undefined;
+    return { url, status: status ?? 0, method, ip, userAgent, referrer, at, signed };
+  });
 
 const requestsBody = z.object({
   domain: z
@@ -130,7 +141,8 @@ const answers: Readonly<Record<number, DocumentedAnswer>> = {
 
 const description = `
 Servers and edges send the requests that they answered, up to ${maxRequests}; the collector counts those of machines, by the list of machines, as
-\`waymark import\` does. Requests of people count as nothing: the tracker counts people.
+\`waymark import\` does. Requests of people count as nothing: the tracker counts people. A right signature of an agent (Web Bot Auth)
+makes a request one of that agent, whatever its user agent.
 
 202 means committed. The same request, of the same time, client, address and status, counts once, so a batch may come again; within one
 batch identical requests are several. Send times with milliseconds, and a site's requests by one way: here or by \`waymark import\`.

@@ -45,24 +45,31 @@ function findProblems(list: MachineList): { index: number; field: keyof Machine;
   const referrers = loadReferrers();
   const taken = { name: new Set([unnamedMachine]), userAgent: new Set<string>() };
   return list.machines.flatMap((machine, index) => {
-    const { name, userAgent, engine, example } = machine;
-    const word = userAgent.toLowerCase();
-    const named = nameOf(example);
+    const { name, userAgent, signatureAgent, engine, example } = machine;
+    const word = userAgent?.toLowerCase();
     const problems: { field: keyof Machine; problem: string }[] = [];
     if (taken.name.has(name))
       problems.push({ field: "name", problem: "Must be another one: an entry above or Waymark has it" });
-    if (taken.userAgent.has(word))
+    if (word === undefined && signatureAgent === undefined)
+      problems.push({ field: "userAgent", problem: "Required without a signatureAgent" });
+    if (word !== undefined && taken.userAgent.has(word))
       problems.push({ field: "userAgent", problem: "Must be another word: an entry above has it" });
     if (engine !== undefined && referrers.byName(engine)?.kind !== "ai") {
       problems.push({ field: "engine", problem: "Must be an AI assistant that referrers name, such as ChatGPT" });
     }
-    if (!isbot(example))
-      problems.push({ field: "example", problem: "Must be a user agent that the check for bots knows" });
-    else if (named?.machine !== machine) {
-      problems.push({ field: "example", problem: `Must fit this entry first; it is of ${named?.name}` });
+    if (word !== undefined) {
+      const problem = exampleProblem(example, machine, nameOf);
+      if (problem !== undefined) problems.push({ field: "example", problem });
+      taken.userAgent.add(word);
     }
     taken.name.add(name);
-    taken.userAgent.add(word);
     return problems.map((problem) => ({ index, ...problem }));
   });
+}
+
+function exampleProblem(example: string | undefined, machine: Machine, nameOf: ReturnType<typeof createMachineNamer>) {
+  if (example === undefined) return "Required beside a userAgent";
+  if (!isbot(example)) return "Must be a user agent that the check for bots knows";
+  const named = nameOf(example);
+  return named?.machine === machine ? undefined : `Must fit this entry first; it is of ${named?.name}`;
 }

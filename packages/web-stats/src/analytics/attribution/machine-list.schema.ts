@@ -25,7 +25,19 @@ const machine = z.strictObject({
   userAgent: z
     .string()
     .regex(/^[\x20-\x7e]{3,60}$/)
-    .describe("Stands in its user agents as a word of its own, in any case"),
+    .optional()
+    .describe(
+      "Stands in its user agents as a word of its own, in any case; none if only its signature tells it from a person",
+    ),
+  signatureAgent: z
+    .url({ protocol: /^https$/ })
+    .max(200)
+    .refine(
+      (text) => URL.canParse(text) && new URL(text).origin === text,
+      "Must be an origin, such as https://agent.example",
+    )
+    .optional()
+    .describe("The origin that publishes the keys of its signatures (Web Bot Auth)"),
   ranges: z
     .array(z.union([z.cidrv4(), z.cidrv6()]).refine(isNarrow, "Must not be wider than /8, of IPv6 /16"))
     .max(maxRanges)
@@ -44,7 +56,7 @@ const machine = z.strictObject({
     .describe("Of the names of its addresses"),
   source: address.describe("Where the operator describes it"),
   checked: day.describe("When somebody last compared the entry with its source"),
-  example: z.string().min(3).max(1_024).describe("A user agent of it"),
+  example: z.string().min(3).max(1_024).optional().describe("A user agent of it"),
 });
 
 /** The file `assets/machines/machines.json`, and newer ones for `waymark bots update`. The first machine that fits counts. */

@@ -20,7 +20,9 @@ export function loadMachines(): MachineList {
 const maxLength = 1_024;
 
 function createMatcher({ machines }: MachineList): (userAgent: string) => Machine | undefined {
-  const words = machines.map((machine) => ({ machine, word: machine.userAgent.toLowerCase() }));
+  const words = machines.flatMap((machine) =>
+    machine.userAgent === undefined ? [] : { machine, word: machine.userAgent.toLowerCase() },
+  );
   return (userAgent) => {
     const text = userAgent.slice(0, maxLength).toLowerCase();
     return words.find(({ word }) => hasWord(text, word))?.machine;
@@ -41,6 +43,8 @@ export interface NamedMachine {
   readonly machine: Machine | undefined;
 }
 
+const namedAs = (machine: Machine): NamedMachine => ({ name: machine.name, purpose: machine.purpose, machine });
+
 export const unnamed: NamedMachine = { name: unnamedMachine, purpose: "other", machine: undefined };
 
 /**
@@ -57,8 +61,19 @@ export function createMachineNamer(
     memoMethod: (userAgent) => {
       if (!isBot(userAgent)) return { found: null };
       const machine = match(userAgent);
-      return { found: machine ? { name: machine.name, purpose: machine.purpose, machine } : unnamed };
+      return { found: machine ? namedAs(machine) : unnamed };
     },
   });
   return (userAgent) => (userAgent === null ? null : names.memo(userAgent).found);
+}
+
+/** Makes the function that names the machine of a signature's origin: the one of the user agent if it signs so, else the first one. */
+export function createSignerNamer({ machines }: MachineList) {
+  const signers = new Map<string, NamedMachine>();
+  for (const machine of machines) {
+    const origin = machine.signatureAgent;
+    if (origin !== undefined && !signers.has(origin)) signers.set(origin, namedAs(machine));
+  }
+  return (origin: string, byUserAgent: NamedMachine | null): NamedMachine | undefined =>
+    byUserAgent?.machine?.signatureAgent === origin ? byUserAgent : signers.get(origin);
 }

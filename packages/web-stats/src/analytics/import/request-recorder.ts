@@ -7,7 +7,9 @@ import { createClaimCheck } from "../attribution/machine-claims.js";
 import type { MachineList } from "../attribution/machine-list.schema.js";
 import { createClaimSettler, type NameResolver } from "../attribution/machine-names.js";
 import { type Machines, machinesOf } from "../attribution/machine-store.query.js";
-import { createMachineNamer } from "../attribution/machines.js";
+import { createMachineNamer, createSignerNamer, type NamedMachine } from "../attribution/machines.js";
+import { createSignatureCheck, type Fetch } from "../attribution/signature-check.js";
+import { type ClaimedRequest, readSignedRequest, type SignedRequest } from "../attribution/signed-request.js";
 import { cutToBytes } from "../attribution/source-classifier.js";
 import { holdHorizon } from "../maintenance/event-retention.query.js";
 import { lockSites, tryLockSites } from "../recording/record-events.query.js";
@@ -18,14 +20,18 @@ import { readImportLine } from "./import-line.schema.js";
 import { type EncodedMachines, MachineLines } from "./machine-lines.js";
 import { OccurrenceCounter } from "./occurrences.js";
 
-interface ServedRequest {
-  readonly url: URL;
+interface ServedRequest extends ClaimedRequest {
   readonly status: number;
   readonly ip: string | null;
-  readonly userAgent: string | null;
   readonly referrer: string | null;
-  /** `YYYY-MM-DDTHH:MM:SS.ffffffZ`. */
-  readonly at: string;
+}
+
+/** A request that its user agent, or a signature yet to be verified, makes one of a machine. */
+interface Candidate {
+  readonly request: ServedRequest;
+  /** Null for a person's user agent. */
+  readonly named: NamedMachine | null;
+  readonly signer: { readonly named: NamedMachine; readonly signed: SignedRequest } | undefined;
 }
 
 /** Requests of one batch: no earlier line is beyond the counter's memory. */
@@ -33,28 +39,60 @@ const noEarlier = { read: async () => new Map<string, number>(), add: async () =
 
 function createMachineFinder(list: MachineList) {
   const nameOf = createMachineNamer(list);
+  const signerOf = createSignerNamer(list);
   const claimOf = createClaimCheck();
-  /** @param groupOf tells whose a request is; undefined for nobody's */
-  return function* find(requests: readonly ServedRequest[], groupOf: (request: ServedRequest) => string | undefined) {
-    const found = new Map<string, MachineLines>();
-    const left = { people: 0, unknown: 0 };
-    for (const request of requests) {
-      yield;
-      const named = nameOf(request.userAgent);
-      const group = groupOf(request);
-      if (group === undefined) left.unknown++;
-      else if (named === null) left.people++;
-      else {
+
+  function readSigner(request: ServedRequest, named: NamedMachine | null): Candidate["signer"] {
+    const signed = readSignedRequest(request);
+    const signer = signed && signerOf(signed.origin, named);
+    return signed && signer && { named: signer, signed };
+  }
+
+  return {
+    /** @param groupOf tells whose a request is; undefined for nobody's */
+    *find(requests: readonly ServedRequest[], groupOf: (request: ServedRequest) => string | undefined) {
+      const found = new Map<string, Candidate[]>();
+      const left = { people: 0, unknown: 0 };
+      for (const request of requests) {
+        yield;
+        const group = groupOf(request);
+        if (group === undefined) {
+          left.unknown++;
+          continue;
+        }
+        const named = nameOf(request.userAgent);
+        const signer = readSigner(request, named);
+        if (!named && !signer) {
+          left.people++;
+          continue;
+        }
+        const candidates = found.get(group) ?? [];
+        found.set(group, candidates);
+        candidates.push({ request, named, signer });
+      }
+      return { found, ...left };
+    },
+    /** @param right the signatures that are right; without it a request is what its user agent says */
+    *read(candidates: readonly Candidate[], right: ReadonlySet<SignedRequest>) {
+      const lines = new MachineLines(new OccurrenceCounter(noEarlier));
+      let people = 0;
+      for (const { request, named, signer } of candidates) {
+        yield;
+        const verified = signer && right.has(signer.signed) ? signer.named : undefined;
+        const machine = verified ?? named;
+        if (!machine) {
+          people++;
+          continue;
+        }
         const { url, status, ip, userAgent, referrer, at } = request;
         const path = cutToBytes(url.pathname, eventBounds.pathBytes) + url.search;
         const read = readImportLine({ ts: at, path, ip, referrer, user_agent: userAgent });
         if (!read.ok) throw new Error(`The schema lets through what an import refuses: ${read.problem}`);
-        const lines = found.get(group) ?? new MachineLines(new OccurrenceCounter(noEarlier));
-        found.set(group, lines);
-        lines.add({ line: read.line, named, status, claim: claimOf(named, ip, at.slice(0, 10)) });
+        const claim = verified ? "verified" : claimOf(machine, ip, at.slice(0, 10));
+        lines.add({ line: read.line, named: machine, status, claim });
       }
-    }
-    return { found, ...left };
+      return { lines, people };
+    },
   };
 }
 
@@ -106,8 +144,8 @@ function createMachineWriter(pool: pg.Pool): (siteId: string, machines: EncodedM
   return (siteId, machines) => commit.add({ siteId, machines, since: performance.now() });
 }
 
-/** A batch waits so long for the names of its addresses; the next ones find them in memory. */
-const maxSettleMs = 200;
+/** A batch waits so long for keys of signatures, and for names of addresses; the next ones find them in memory. */
+const maxWaitMs = { keys: 1_000, names: 200 } as const;
 
 /** An account's sites with a domain, with or without `www.`. A range of `site_account_id_idx`. */
 const findOwnSql = "SELECT id, domain FROM site WHERE account_id = $1 AND domain = ANY($2) ORDER BY id";
@@ -141,16 +179,18 @@ export type RequestRecorder = ReturnType<typeof createRequestRecorder>;
 /**
  * Makes the function that counts a batch's requests of machines, each once however often the batch comes, and leaves people to
  * the tracker.
- * @param resolver looks up the names of machines' addresses; without it claims of machines with a domain stay unknown
+ * @param network looks up the names of machines' addresses, and fetches the keys of those that sign; without the one or the other
+ *   claims by names stay unknown, and signatures count as none
  * @returns undefined where no request is of a site of the account
  * @throws WriterFullError, AppError 400, or the database's error; the same batch may then come again
  */
-export function createRequestRecorder(pool: pg.Pool, resolver?: NameResolver) {
-  const settle = createClaimSettler(resolver);
+export function createRequestRecorder(pool: pg.Pool, network: { resolver?: NameResolver; fetch?: Fetch } = {}) {
+  const settle = createClaimSettler(network.resolver);
+  const verify = network.fetch && createSignatureCheck(network.fetch);
   const write = createMachineWriter(pool);
-  let finder: { list: MachineList; find: ReturnType<typeof createMachineFinder> } | undefined;
+  let finder: ({ list: MachineList } & ReturnType<typeof createMachineFinder>) | undefined;
   const finderOf = ({ list }: Machines) => {
-    if (finder?.list !== list) finder = { list, find: createMachineFinder(list) };
+    if (finder?.list !== list) finder = { list, ...createMachineFinder(list) };
     return finder;
   };
   /** @param admit gets the number of machines' requests of each site; an error of it refuses the batch */
@@ -161,13 +201,21 @@ export function createRequestRecorder(pool: pg.Pool, resolver?: NameResolver) {
   ): Promise<RecordedRequests | undefined> => {
     const domainOf = ({ url }: ServedRequest) => domain ?? url.hostname;
     const sitesOf = await findOwnSites(pool, accountId, new Set(requests.map(domainOf)));
-    const { find } = finderOf(await machinesOf(pool));
+    const { find, read } = finderOf(await machinesOf(pool));
     const { found, people, unknown } = await inSteps(find(requests, (request) => sitesOf(domainOf(request))));
     if (unknown === requests.length) return undefined;
-    const groups = Array.from(found, ([ids, lines]) => ({ siteIds: ids.split(","), lines }));
-    for (const { siteIds, lines } of groups) for (const siteId of siteIds) admit(siteId, lines.length);
+    for (const [ids, candidates] of found) for (const siteId of ids.split(",")) admit(siteId, candidates.length);
+    const signed = [...found.values()].flat().flatMap(({ signer }) => signer?.signed ?? []);
+    const right = (await verify?.(signed, maxWaitMs.keys)) ?? new Set();
+    const groups: { siteIds: string[]; lines: MachineLines }[] = [];
+    let unsigned = 0;
+    for (const [ids, candidates] of found) {
+      const group = await inSteps(read(candidates, right));
+      groups.push({ siteIds: ids.split(","), lines: group.lines });
+      unsigned += group.people;
+    }
     const openClaims = groups.flatMap(({ lines }) => lines.openClaims);
-    const claimOf = await settle(accountId, openClaims, maxSettleMs);
+    const claimOf = await settle(accountId, openClaims, maxWaitMs.names);
     const parts: { siteId: string; machines: EncodedMachines }[] = [];
     for (const { siteIds, lines } of groups) {
       const machines = await lines.finish(claimOf);
@@ -181,7 +229,7 @@ export function createRequestRecorder(pool: pg.Pool, resolver?: NameResolver) {
       counted += part.value.counted;
     }
     const all = parts.reduce((sum, { machines }) => sum + machines.ids.length, 0);
-    return { machines: counted, duplicates: all - counted, people, unknown };
+    return { machines: counted, duplicates: all - counted, people: people + unsigned, unknown };
   };
 }
 
