@@ -26,7 +26,7 @@ write(
   JSON.stringify({
     "index.html": { file: "assets/index-abc.js", isEntry: true },
     "_table.js": { file: "assets/table-ghi.js", imports: ["index.html"] },
-    "people/team-page.tsx": { file: "assets/team-def.js", imports: ["index.html", "_table.js"] },
+    "account-pages.tsx": { file: "assets/team-def.js", imports: ["index.html", "_table.js"] },
   }),
 );
 
