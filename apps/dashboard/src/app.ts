@@ -23,6 +23,7 @@ import { sessionRoutes } from "./conversations/conversations.route.js";
 import { costRoutes } from "./costs/costs.route.js";
 import { failureMarkRoutes } from "./failures/failure-marks.route.js";
 import { failureRoutes } from "./failures/failures.route.js";
+import { findRoutes } from "./find/find.route.js";
 import { funnelRoutes, goalRoutes } from "./goals/goals.route.js";
 import { keyRoutes } from "./keys/keys.route.js";
 import { pageRoutes } from "./pages/pages.js";
@@ -73,6 +74,7 @@ function withShares(deps: AppDeps) {
 function routesOf(deps: ReturnType<typeof withShares>): Route[] {
   return [
     ...meRoutes(deps),
+    ...findRoutes(deps),
     ...peopleRoutes(deps),
     ...keyRoutes(deps),
     ...linkRoutes(deps),

@@ -3,7 +3,7 @@ import { pages } from "../pages.js";
 import { formatThings } from "../ui/format.js";
 import { Icon, type IconName } from "../ui/icon.js";
 
-interface Entry {
+export interface Entry {
   label: string;
   icon: IconName;
   /** A path of {@link pages}. */
@@ -17,7 +17,7 @@ interface Entry {
 
 const statistics = /^\/dashboard\/sites\/[^/]+(?:\/(?:events|ai))?$/;
 
-function entriesOf(siteId: string | undefined, unsentMails: number): Readonly<Record<string, readonly Entry[]>> {
+export function entriesOf(siteId: string | undefined, unsentMails: number): Readonly<Record<string, readonly Entry[]>> {
   return {
     Agents: [
       { label: "Traces", icon: "traces", page: "/traces" },
@@ -48,16 +48,18 @@ function entriesOf(siteId: string | undefined, unsentMails: number): Readonly<Re
 
 const shownWhenNarrow = new Set(["Traces", "Alerts", "Statistics"]);
 
+type Entries = ReturnType<typeof entriesOf>;
+
+export const hrefOf = ({ page, href = `/dashboard${page}` }: Entry) => href;
+
 interface NavigationProps {
   path: string;
-  siteId: string | undefined;
+  groups: Entries;
   isNarrow: boolean;
-  unsentMails: number;
 }
 
 /** The landmark "Main": groups at the side, or a bar at the bottom of a narrow window. */
-export function Navigation({ path, siteId, isNarrow, unsentMails }: NavigationProps) {
-  const groups = entriesOf(siteId, unsentMails);
+export function Navigation({ path, groups, isNarrow }: NavigationProps) {
   if (isNarrow) return <NarrowNavigation path={path} entries={Object.values(groups).flat()} />;
   return (
     <nav aria-label="Main">
@@ -111,13 +113,13 @@ function Links({ path, entries, className }: { path: string; entries: readonly E
 }
 
 function Item({ path, entry }: { path: string; entry: Entry }) {
-  const { label, icon, page, href = `/dashboard${page}`, count = 0 } = entry;
+  const { label, icon, page, count = 0 } = entry;
   const countId = useId();
   return (
     <li class="nav-item">
       <a
         class="nav-link"
-        href={href}
+        href={hrefOf(entry)}
         aria-current={isCurrent(path, entry) ? "page" : undefined}
         aria-describedby={count > 0 ? countId : undefined}
         onPointerEnter={() => void pages[page]?.preload()}

@@ -14,7 +14,8 @@ import { Menu, MenuItem } from "../ui/menu.js";
 import { Banner, Meter } from "../ui/page.js";
 import { readLastSite, readTheme, setTheme, type Theme } from "../ui/preferences.js";
 import { useNarrow } from "../ui/use-size.js";
-import { Navigation } from "./navigation.js";
+import { entriesOf, Navigation } from "./navigation.js";
+import { usePalette } from "./use-palette.js";
 
 /** How long the frame's own requests let the page's go first. A page without requests sends none before. */
 const headStartMs = 400;
@@ -25,6 +26,8 @@ export function Shell({ path, children }: { path: string; children: ComponentChi
   const siteId = useStatisticsSite(isQuiet);
   const isNarrow = useNarrow(1_000);
   const unsent = useQuery<UnsentAlerts>(isQuiet ? "/alerts/unsent" : undefined, { staleMs: 30_000, pollMs: 60_000 });
+  const groups = entriesOf(siteId, unsent.data?.count ?? 0);
+  const palette = usePalette(Object.values(groups).flat(), isNarrow);
   return (
     <div class="shell">
       <a class="skip-link" href="#content">
@@ -32,7 +35,8 @@ export function Shell({ path, children }: { path: string; children: ComponentChi
       </a>
       <header class="side">
         <Brand />
-        <Navigation path={path} siteId={siteId} isNarrow={isNarrow} unsentMails={unsent.data?.count ?? 0} />
+        {palette.button}
+        <Navigation path={path} groups={groups} isNarrow={isNarrow} />
         {!isNarrow && !path.startsWith("/dashboard/billing") && <UsageMeter isWanted={isQuiet} />}
         <AccountMenu me={me.data} isNarrow={isNarrow} />
       </header>
@@ -44,6 +48,7 @@ export function Shell({ path, children }: { path: string; children: ComponentChi
         )}
         {children}
       </main>
+      {palette.dialog}
     </div>
   );
 }

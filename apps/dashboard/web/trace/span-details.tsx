@@ -12,10 +12,10 @@ import { KindIcon } from "./icons.js";
 import { LongText } from "./json-view.js";
 import { kindNames } from "./kinds.js";
 import "./span-details.css";
+import { useSettled } from "../ui/use-settled.js";
 import { contentNames } from "./spans.js";
 import type { Stretch } from "./timeline.js";
 import type { Node } from "./tree.js";
-import { useSettled } from "./use-settled.js";
 
 const others = contentNames.filter((name) => name !== "error");
 const labelOf = (name: ContentName) => name.charAt(0).toUpperCase() + name.slice(1);

@@ -1,16 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { zone } from "../ui/preferences.js";
-import {
-  activeFilters,
-  type Filters,
-  isOpenEnded,
-  pastedId,
-  pathOf,
-  readFilters,
-  withRange,
-  writeFilters,
-} from "./filters.js";
+import { activeFilters, type Filters, isOpenEnded, pathOf, readFilters, withRange, writeFilters } from "./filters.js";
 
 const noFilters: Filters = {
   text: "",
@@ -114,16 +105,5 @@ describe("the filters", () => {
     expect(activeFilters({ ...week, to: week.from })[0]?.label).toBe("2026-02-25");
     expect(withRange(week, "7d", now)).toEqual({ ...noFilters, range: "7d" });
     expect([week, noFilters].map(isOpenEnded)).toEqual([false, true]);
-  });
-
-  it("find an id in a pasted id, address or header, and in no other text", () => {
-    const id = "0198a3c4-0000-7000-8000-00000000000a";
-    expect(pastedId(` ${id.toUpperCase()} `)).toEqual({ id });
-    expect(pastedId(`https://waymark.example.com/dashboard/traces/${id}?span=1`)).toEqual({ id });
-    const digits = id.replaceAll("-", "");
-    expect(pastedId(digits.toUpperCase())).toEqual({ id, otelTraceId: digits });
-    expect(pastedId(`00-${digits}-00f067aa0ba902b7-01`)).toEqual({ id, otelTraceId: digits });
-    for (const other of [`invoke_agent ${id}`, "refund", `${digits}0`, digits.slice(1), "00f067aa0ba902b7", ""])
-      expect(pastedId(other)).toBeUndefined();
   });
 });

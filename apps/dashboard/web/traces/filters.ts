@@ -145,18 +145,3 @@ export function activeFilters(filters: Filters) {
 export function durationLabel(ms: number): string {
   return durations.find((duration) => duration.ms === ms)?.label ?? `${ms} ms`;
 }
-
-const uuid = "[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}";
-const ownId = new RegExp(`^(?:https?://\\S+/traces/)?(${uuid})(?:[?#]\\S*)?$`);
-/** Alone, or in the header `traceparent` (W3C Trace Context). */
-const otelId = /^(?:00-)?([0-9a-f]{32})(?:-[0-9a-f]{16}-[0-9a-f]{2})?$/;
-
-/** The id in a pasted text, such as an address of a page. OpenTelemetry's digits may also be ours without their dashes. */
-export function pastedId(text: string): { id: string; otelTraceId?: string } | undefined {
-  const pasted = text.trim().toLowerCase();
-  const id = ownId.exec(pasted)?.[1];
-  if (id !== undefined) return { id };
-  const otelTraceId = otelId.exec(pasted)?.[1];
-  if (otelTraceId === undefined) return undefined;
-  return { id: otelTraceId.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-"), otelTraceId };
-}

@@ -1,14 +1,13 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
-import type { FoundTrace } from "../../src/traces/one-trace.route.js";
-import { api } from "../data/api.js";
+import { findId, pastedId } from "../data/pasted-id.js";
 import { Segmented, Select } from "../ui/choices.js";
 import { DateRange } from "../ui/date-range.js";
 import { Icon } from "../ui/icon.js";
 import { LabelChips, LabelSelect } from "../ui/label-filters.js";
 import { AgentSelect } from "../ui/list-filters.js";
 import { zoneName } from "../ui/preferences.js";
-import { durationLabel, durations, type Filters, pastedId, type RangeFilter, ranges, withRange } from "./filters.js";
+import { durationLabel, durations, type Filters, type RangeFilter, ranges, withRange } from "./filters.js";
 
 export function TraceFilters({ filters, onFilters }: { filters: Filters; onFilters(filters: Filters): void }) {
   const onLabels = (labels: Filters["labels"]) => change({ labels });
@@ -105,10 +104,4 @@ function SearchBox({ text, onText }: { text: string; onText(text: string): void 
       />
     </div>
   );
-}
-
-async function findId({ id, otelTraceId }: NonNullable<ReturnType<typeof pastedId>>): Promise<string> {
-  if (otelTraceId === undefined) return id;
-  const found = await api.get<FoundTrace>(`/traces/otel/${otelTraceId}`).catch(() => undefined);
-  return found?.id ?? id;
 }

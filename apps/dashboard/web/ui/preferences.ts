@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 
-function read(key: string): string | undefined {
+export function read(key: string): string | undefined {
   try {
     return localStorage.getItem(key) ?? undefined;
   } catch {
@@ -8,7 +8,7 @@ function read(key: string): string | undefined {
   }
 }
 
-function keep(key: string, text: string): void {
+export function keep(key: string, text: string): void {
   try {
     localStorage.setItem(key, text);
   } catch {
