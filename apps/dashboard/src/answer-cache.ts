@@ -10,7 +10,7 @@ export function createAnswerCache<Args extends readonly (string | null)[], Answe
 ) {
   const entries = new LRUCache<string, { at: number; answer: Promise<Answer> }>({ max: maxEntries });
   return (...args: Args): Promise<Answer> => {
-    const [key, at] = [args.join(" "), now().getTime()];
+    const [key, at] = [JSON.stringify(args), now().getTime()];
     const known = entries.get(key);
     if (known && at - known.at < keptMs && at >= known.at) return known.answer;
     const answer = read(...args);

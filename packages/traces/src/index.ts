@@ -92,6 +92,7 @@ export {
   traceQuerySchema,
   tracesToFind,
 } from "./list-traces.schema.js";
+export { readDearestTraces, readModelDays } from "./model-calls/read-costs.query.js";
 export {
   daySumsSchema,
   daysQuerySchema,

@@ -195,6 +195,12 @@ const insightPages = ({ failure }: Ids): Record<string, PageState[]> => ({
   "/costs": [
     { as: "owner", shows: table("Models") },
     { state: "of an agent", as: "member", path: "/costs?days=7&agent=writer", shows: table("Days") },
+    {
+      state: "without a price",
+      as: "member",
+      path: "/costs?agent=an-agent-with-a-very-long-name-indeed",
+      shows: (page) => page.getByText("No model of these days has a known price"),
+    },
     { state: "empty", as: "newcomer", shows: heading("No model calls in these days") },
   ],
 });

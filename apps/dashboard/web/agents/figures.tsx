@@ -48,6 +48,12 @@ export function FailureRate({ agent }: { agent: AgentFigures }) {
 
 const height = 24;
 
+/** A bar of the day at an index, above `bottom`. All bars are one path: a list has 200 agents. */
+const drawBar = (at: number, size: number, bottom = height) =>
+  size > 0 ? `M${at * 4 + 0.5} ${bottom}h3v${-size}h-3z` : "";
+
+const sizeOf = (value: number, most: number) => (value > 0 ? Math.max(1.5, (value / most) * height) : 0);
+
 interface BarsProps {
   from: string;
   days: readonly Day[];
@@ -58,16 +64,12 @@ interface BarsProps {
 export function DayBars({ from, days, shown, isLarge }: BarsProps) {
   const filled = fillDays(from, days, shown);
   const most = Math.max(1, ...filled.map(({ traces }) => traces));
-  const scale = (count: number) => (count === 0 ? 0 : Math.max(1.5, (count / most) * height));
   const width = filled.length * 4;
-  /** Few nodes: a list has 200 of them. */
-  const draw = (bar: (day: Day) => [count: number, lift: number]) =>
-    filled
-      .map((day, at) => {
-        const [count, lift] = bar(day);
-        return count > 0 ? `M${at * 4 + 0.5} ${height - lift}h3v${-scale(count)}h-3z` : "";
-      })
-      .join("");
+  const all = filled.map(({ traces }, at) => drawBar(at, sizeOf(traces, most)));
+  const failed = filled.map(({ traces, failures }, at) => {
+    const size = sizeOf(failures, most);
+    return drawBar(at, size, height - sizeOf(traces, most) + size);
+  });
   return (
     <svg
       class={isLarge ? "day-bars is-large" : "day-bars"}
@@ -76,8 +78,8 @@ export function DayBars({ from, days, shown, isLarge }: BarsProps) {
       role="img"
       aria-label={describe(filled)}
     >
-      <path class="is-traces" d={draw(({ traces }) => [traces, 0])} />
-      <path class="is-failed" d={draw(({ traces, failures }) => [failures, scale(traces) - scale(failures)])} />
+      <path class="is-traces" d={all.join("")} />
+      <path class="is-failed" d={failed.join("")} />
       {isLarge &&
         filled.map(({ day, traces, failures }, at) => (
           <rect key={day} class="is-day" x={at * 4} y={0} width={4} height={height}>
@@ -91,4 +93,19 @@ export function DayBars({ from, days, shown, isLarge }: BarsProps) {
 function describe(days: readonly Day[]): string {
   const busy = days.filter(({ traces }) => traces > 0).length;
   return `Traces on ${busy} of ${days.length} days`;
+}
+
+/** Values over days, on the scale of `most`. */
+export function ValueBars({ values, most, label }: { values: readonly number[]; most: number; label: string }) {
+  return (
+    <svg
+      class="day-bars"
+      viewBox={`0 0 ${values.length * 4} ${height}`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={label}
+    >
+      <path class="is-traces" d={values.map((value, at) => drawBar(at, sizeOf(value, most))).join("")} />
+    </svg>
+  );
 }

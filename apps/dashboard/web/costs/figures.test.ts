@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Costs } from "../../src/costs/costs.route.js";
 import { formatCompact, formatDollars } from "../ui/format.js";
-import { costCurve, figureOf, formatTick } from "./figures.js";
+import { costCurve, figureOf, finishedBeside, formatTick } from "./figures.js";
 
 const sums = { calls: 2, input_tokens: 30, output_tokens: 4, cached_input_tokens: 1, cost_usd: "0.25" };
 const costs: Costs = {
@@ -11,7 +11,10 @@ const costs: Costs = {
   models: [],
   agents: [],
   series: [{ day: "2026-02-28", ...sums }],
+  modelDays: [],
+  before: null,
 };
+const before = { from: "2026-02-25", to: "2026-02-27", total: sums, series: [{ day: "2026-02-26", ...sums }] };
 
 describe("costCurve", () => {
   it("has each day of the range, zero without calls, and none to come", () => {
@@ -25,6 +28,27 @@ describe("costCurve", () => {
       values: [0, 30, 0, 0],
       isUnfinished: false,
     });
+  });
+
+  it("lays each day beside one of the days before, the present one beside none", () => {
+    expect(costCurve({ ...costs, before }, "calls", "2026-03-01T12:00:00Z")).toMatchObject({
+      before: [0, 2],
+      beforeTimes: ["2026-02-25", "2026-02-26"],
+    });
+    expect(costCurve(costs, "calls", "2026-03-01T12:00:00Z").before).toBeUndefined();
+  });
+
+  it("compares the finished days alone", () => {
+    const series = [...costs.series, { day: "2026-03-01", ...sums }];
+    const compared = finishedBeside({ ...costs, series, before }, "input", "2026-03-01T12:00:00Z");
+    expect(compared).toEqual({ value: 30, before: 30 });
+    expect(finishedBeside(costs, "input", "2026-03-01T12:00:00Z")).toBeUndefined();
+  });
+
+  it("compares with no days of which the first ones have no calls", () => {
+    const beginning = (from: string) => ({ ...costs, before: { ...before, from } });
+    expect(finishedBeside(beginning("2026-02-23"), "calls", "2026-03-01T12:00:00Z")).toBeDefined();
+    expect(finishedBeside(beginning("2026-02-22"), "calls", "2026-03-01T12:00:00Z")).toBeUndefined();
   });
 
   it("draws calls without a price at zero", () => {

@@ -55,15 +55,14 @@ export function drawCurve(
   const toLine = line<number>().x(xOf).y(y);
   const toArea = area<number>().x(xOf).y0(y(0)).y1(y);
   const solid = isUnfinished ? values.slice(0, -1) : values;
-  const tail = line<number>()
-    .x((_, index) => x(values.length - 2 + index))
-    .y(y);
+  const last = values.length - 1;
   return {
     x: (index: number) => xOf(0, index),
     y: (value: number) => y(value),
     line: toLine(solid) ?? "",
-    area: toArea(values) ?? "",
-    unfinished: isUnfinished && values.length > 1 ? (tail(values.slice(-2)) ?? "") : "",
+    area: toArea(solid) ?? "",
+    // A stem of its own: a line down to it would look like a fall.
+    unfinished: isUnfinished && last >= 0 ? `M${xOf(0, last)},${y(0)}V${y(values[last] ?? 0)}` : "",
     before: before ? (toLine(before.slice(0, times.length)) ?? "") : "",
     ticks: y.ticks(4).map((value) => ({ value, y: y(value) })),
     indexAt: (left: number) => Math.max(0, Math.min(times.length - 1, Math.round(x.invert(left)))),

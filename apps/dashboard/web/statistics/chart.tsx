@@ -77,7 +77,9 @@ export function Chart({ curve, look }: ChartProps) {
           <path class="chart-before" d={drawn.before} />
           <path class="chart-line" d={drawn.line} />
           <path class="chart-line is-unfinished" d={drawn.unfinished} />
-          {curve.values.length === 1 && <Dot drawn={drawn} value={curve.values[0] ?? 0} index={0} />}
+          {(curve.isUnfinished || curve.values.length === 1) && (
+            <Dot drawn={drawn} value={curve.values.at(-1) ?? 0} index={last} />
+          )}
           {shown !== undefined && (
             <>
               <line class="chart-mark" x1={drawn.x(at)} x2={drawn.x(at)} y1={12} y2={height - 26} />

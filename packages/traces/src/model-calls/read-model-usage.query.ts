@@ -30,7 +30,7 @@ export const traceUsageSchema = z.object({
 
 type ModelSums = z.output<typeof modelSumsSchema>;
 
-interface ModelUsageToRead {
+export interface ModelUsageToRead {
   accountId: string;
   /** Days, `YYYY-MM-DD` in UTC: `from` (included) to `to` (excluded). */
   from: string;
@@ -81,14 +81,18 @@ const maxModels = 1_000;
 const sumsSql = `${sumSql("input_tokens")}, ${sumSql("output_tokens")}, ${sumSql("cached_input_tokens")},
     ${sumSql("cache_write_tokens")}, ${sumSql("reasoning_tokens")}`;
 
-const ofDaysSql = "account_id = $1 AND day >= $2::date AND day < $3::date AND ($4::text IS NULL OR agent_id = $4)";
+export const ofDaysSql =
+  "account_id = $1 AND day >= $2::date AND day < $3::date AND ($4::text IS NULL OR agent_id = $4)";
 
-/** Calls of the days' agents, ranges of `model_call_agent_idx`, with probes of `trace_pkey` for the labels. */
+/** The counted calls of the days: ranges of `model_call_agent_idx` of the days' agents. */
+export const callsOfDaysSql = `${countedCallsSql} WHERE account_id = $1 AND started_at >= $2::date AND started_at < $3::date
+      AND agent_id = ANY (ARRAY(SELECT DISTINCT agent_id FROM model_day WHERE ${ofDaysSql}))`;
+
+/** Calls of the days, with probes of `trace_pkey` for the labels. */
 const labelledCallsSql = (labels: LabelCondition) => `(
     SELECT started_at::date AS day, provider, model, 1 AS calls, cost, (cost IS NOT NULL)::int AS priced_calls,
       input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, reasoning_tokens
-    FROM ${countedCallsSql} WHERE account_id = $1 AND started_at >= $2::date AND started_at < $3::date
-      AND agent_id = ANY (ARRAY(SELECT DISTINCT agent_id FROM model_day WHERE ${ofDaysSql})) AND ${ofLabelsSql(labels.sql(5))}
+    FROM ${callsOfDaysSql} AND ${ofLabelsSql(labels.sql(5))}
   ) AS calls`;
 
 /** A row for each model and each day, of calls or of a range of `model_day_pkey`: it starts with the account and the day. */
@@ -185,15 +189,14 @@ export interface UsageTables {
   series: ({ day: string } & UsageSums)[];
 }
 
+/** The sums of rows of `model_day`. */
+export const usageSumsSql = `${sumSql("calls")}, ${sumSql("input_tokens")}, ${sumSql("output_tokens")},
+    ${sumSql("cached_input_tokens")}, ${costSql("sum(priced_calls)")}`;
+
 /** A range of `model_day_pkey`: it starts with the account and the day. */
 const readTablesSql = `
-  SELECT GROUPING(provider, agent_id, started) AS grouped, provider, model, agent_id, started::date::text AS day, ${sumSql("calls")},
-    ${sumSql("input_tokens")}, ${sumSql("output_tokens")}, ${sumSql("cached_input_tokens")},
-    ${costSql("sum(priced_calls)")}
-  FROM (
-    SELECT *, date_trunc($5, day::timestamp) AS started FROM model_day
-    WHERE account_id = $1 AND day >= $2::date AND day < $3::date AND ($4::text IS NULL OR agent_id = $4)
-  ) AS days
+  SELECT GROUPING(provider, agent_id, started) AS grouped, provider, model, agent_id, started::date::text AS day, ${usageSumsSql}
+  FROM (SELECT *, date_trunc($5, day::timestamp) AS started FROM model_day WHERE ${ofDaysSql}) AS days
   GROUP BY GROUPING SETS ((), (provider, model), (agent_id), (started)) HAVING sum(calls) > 0
   ORDER BY started, sum(cost) DESC, sum(input_tokens + output_tokens) DESC, provider, model, agent_id`;
 

@@ -2,9 +2,9 @@ import type pg from "pg";
 import { z } from "zod";
 import { membersIn } from "../field-table.js";
 import { checkRange } from "../paging.js";
-import { modelDays, modelUsageToRead, presentDays } from "./read-model-usage.query.js";
+import { callsOfDaysSql, modelDays, modelUsageToRead, presentDays } from "./read-model-usage.query.js";
 import { checkAmount, costSchema, costSql, sumSql } from "./read-token-sums.query.js";
-import { countedCallsSql, settleCalls } from "./settle-calls.query.js";
+import { settleCalls } from "./settle-calls.query.js";
 
 /** What sums are by: a column of the trace, or of the call. */
 const dimensions = {
@@ -58,9 +58,7 @@ function sumUsageSql(dimension: Dimension): string {
   ), calls AS MATERIALIZED (
     SELECT c.trace_id, ${ofCall ? `c.value` : "NULL::text"} AS value, ${sums.map((name) => `sum(c.${name}) AS ${name}`).join(", ")}, sum(c.cost) AS cost
     FROM (
-      SELECT *, ${ofCall ?? "NULL"} AS value FROM ${countedCallsSql} WHERE ${inDays} AND agent_id = ANY (ARRAY(
-        SELECT DISTINCT agent_id FROM model_day
-        WHERE account_id = $1 AND day >= $2::date AND day < $3::date AND ($4::text IS NULL OR agent_id = $4)))
+      SELECT *, ${ofCall ?? "NULL"} AS value FROM ${callsOfDaysSql}
     ) c GROUP BY 1, 2
   )
   SELECT ${value} AS value, count(t.id)::int AS traces,
