@@ -258,16 +258,19 @@ export function squashNames(names: readonly string[], known: readonly string[]):
 /** One probe of the catalogue, and a scan of the migrations, a few dozen. */
 const isMigratedSql = "SELECT FROM _prisma_migrations WHERE migration_name = $1 AND finished_at IS NOT NULL";
 
-/** Of pairs of tables and privileges those that the session's role lacks, by the catalogue. Some columns are enough. */
+/** Of pairs of tables and privileges those that a role lacks, by the catalogue. Some columns are enough. */
 const findLackingSql = `
   SELECT name AS table, privilege FROM unnest($1::text[], $2::text[]) AS needed (name, privilege)
   WHERE NOT COALESCE(CASE privilege
-    WHEN 'DELETE' THEN has_table_privilege(to_regclass('public.' || name)::oid, privilege)
-    ELSE has_any_column_privilege(to_regclass('public.' || name)::oid, privilege) END, false)
+    WHEN 'DELETE' THEN has_table_privilege(COALESCE($3, current_user::text), to_regclass('public.' || name)::oid, privilege)
+    ELSE has_any_column_privilege(COALESCE($3, current_user::text), to_regclass('public.' || name)::oid, privilege) END, false)
   LIMIT 1`;
 
-/** Why a service could not work on a database, with the cure. A newer schema is none: it has all earlier migrations. */
-export async function findSchemaProblem(pool: Queryable, service: string): Promise<string | undefined> {
+/**
+ * Why a service could not work on a database, with the cure. A newer schema is none: it has all earlier migrations.
+ * @param role the service's role; the session's own if left out
+ */
+export async function findSchemaProblem(pool: Queryable, service: string, role?: string): Promise<string | undefined> {
   const migrated = await pool.query(isMigratedSql, [newestMigration]).catch((error: { code?: unknown }) => {
     // SQLSTATE 42P01, undefined_table, and 42501, insufficient_privilege.
     if (error.code === "42P01") return undefined;
@@ -281,6 +284,7 @@ export async function findSchemaProblem(pool: Queryable, service: string): Promi
   const { rows } = await pool.query<{ table: string; privilege: string }>(findLackingSql, [
     needed.map(({ table }) => table),
     needed.map(({ privilege }) => privilege),
+    role,
   ]);
   const [first] = rows;
   return first && lacking(first.privilege, first.table);

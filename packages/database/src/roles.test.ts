@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { useDatabase, useRolePrefix } from "@waymark/testing";
 import pg from "pg";
+import { findSchemaProblem } from "./migrate.js";
 import {
   byRole,
   functionGrants,
@@ -184,5 +185,17 @@ describe("the passwords of roles in an environment", () => {
       "waymark",
     ]);
     expect(url).toMatch(/\?sslmode=require$/);
+  });
+});
+
+describe("the schema's problem of a role", () => {
+  it("is a privilege that a service's role lacks, asked by the owner", async () => {
+    const { pool } = database;
+    const problem = () => findSchemaProblem(pool, "collector", `${prefix}_collector`);
+    expect(await problem()).toBeUndefined();
+    await pool.query(`REVOKE SELECT ON site FROM ${prefix}_collector`);
+    expect(await problem()).toMatch(/^the role may not SELECT on site/);
+    await grant();
+    expect(await problem()).toBeUndefined();
   });
 });

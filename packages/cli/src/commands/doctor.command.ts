@@ -1,6 +1,9 @@
 import type { Program } from "../context/command-builder.js";
+import { UsageError } from "../context/command-error.js";
 import { addServiceOptions, services } from "../context/service.js";
 import { examine, type Finding } from "../doctor/check.js";
+import { onInstallation } from "../doctor/installation.js";
+import { installationChecks } from "../doctor/installation-checks.js";
 import { keyChecks } from "../doctor/key-checks.js";
 import { visitService } from "../doctor/trace-service.js";
 import { checkWebUrl } from "../local-system.js";
@@ -12,26 +15,46 @@ const deadlineMs = 1_400;
 const help = `
 The exit code is 1 when something is wrong. Nothing is stored: to learn the key's scope it sends a run without its members.
 
+With --operator it looks at an installation instead: database, schema, roles, clock, connections, disk, waiting mails, Redis,
+addresses and certificates, backup, settings. It changes nothing.
+
 Examples:
   $ waymark doctor
-  $ waymark doctor --url https://traces.example.com --json`;
+  $ waymark doctor --url https://traces.example.com --json
+  $ waymark doctor --operator --settings docker/.env --backups /var/backups/waymark`;
 
 export function addDoctorCommand(program: Program): void {
   const about = "say within two seconds why runs do not arrive: address, TLS, clock, key, scope, quota, last run";
-  addServiceOptions(program.command("doctor", about, help)).run(async ({ env, stdout, now }, options) => {
+  addServiceOptions(
+    program
+      .command("doctor", about, help)
+      .option("--operator", "say what is wrong with an installation, by DATABASE_URL or the running local system")
+      .option("--settings <file>", "with --operator: a file of settings, such as docker/.env")
+      .option("--backups <folder>", "with --operator: where its backups are"),
+  ).run(async (context, options) => {
+    const { env, stdout, now } = context;
+    const { settings, backups } = options;
+    if (options.operator) {
+      const found = await onInstallation(env, { settings, backups }, now, (installation) =>
+        examine(installationChecks, installation),
+      );
+      return report(found, styleOf(stdout, env));
+    }
+    if (settings !== undefined || backups !== undefined)
+      throw new UsageError("--settings and --backups need --operator.");
     const { key: keyName, url: urlName, defaultUrl } = services.trace;
     const url = options.url ?? (env[urlName] || defaultUrl);
     checkWebUrl(url, `--url or ${urlName}`);
     const key = (options.key ?? env[keyName])?.trim();
     const visit = visitService({ url: url.replace(/\/+$/, ""), ...(key && { key }) }, now, deadlineMs);
     const checks = await examine(keyChecks, visit);
-    const isWell = checks.every(({ state }) => state !== "wrong");
-    return {
-      value: { ok: isWell, url, checks },
-      text: draw(checks, styleOf(stdout, env)),
-      exitCode: isWell ? 0 : 1,
-    };
+    return report(checks, styleOf(stdout, env), { url });
   });
+}
+
+function report(checks: readonly Finding[], style: TerminalStyle, about: object = {}) {
+  const ok = checks.every(({ state }) => state !== "wrong");
+  return { value: { ok, ...about, checks }, text: draw(checks, style), exitCode: ok ? 0 : 1 };
 }
 
 const marks = { good: "✓", wrong: "✗", unknown: "?" } as const;

@@ -71,6 +71,13 @@ export function formatCount(value: number): string {
   return value.toLocaleString("en-US");
 }
 
+/** In units of 1024, such as `1.5 GiB`. */
+export function formatBytes(bytes: number): string {
+  const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+  const place = Math.min(Math.floor(Math.log2(Math.max(bytes, 1)) / 10), units.length - 1);
+  return `${(bytes / 1_024 ** place).toFixed(place === 0 ? 0 : 1)} ${units[place]}`;
+}
+
 export function formatPercent(share: number): string {
   return `${(share * 100).toFixed(1)}%`;
 }

@@ -7,7 +7,7 @@ export { type ApiDescription, describeApi, type OpenApiDocument, type OpenApiOpe
 export { dashboardRoutes, healthRoutes, publicRoutes } from "./pages/public-routes.js";
 export type { IdempotencyKey } from "./route/idempotency-key.js";
 export { createExpress, mountRoutes, refuseMethod } from "./route/mount-routes.js";
-export { createQueryReader } from "./route/read-query.js";
+export { createQueryReader, nearestOf } from "./route/read-query.js";
 export { markRoute } from "./route/request-context.js";
 export { type Answer, type DocumentedAnswer, type EncodedBody, pageRoute, type Route, route } from "./route/route.js";
 export { type AnswerBudget, isKnownTag, sendAnswer } from "./route/send-answer.js";

@@ -144,7 +144,7 @@ function sentenceFor(name: string, known: readonly string[]): string {
 }
 
 /** The known name that the client probably meant: another notation of it, its start, or a few letters off. */
-function nearestOf(name: string, known: readonly string[]): string | undefined {
+export function nearestOf(name: string, known: readonly string[]): string | undefined {
   if (name.length > maxNameLength) return undefined;
   const given = plain(name);
   const distances = known.map((each) => ({ each, distance: distanceOf(given, plain(each)) }));

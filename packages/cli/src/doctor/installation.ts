@@ -1,0 +1,84 @@
+import { readFile, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { parseEnv } from "node:util";
+import { createPool } from "@waymark/database";
+import type pg from "pg";
+import { CommandError } from "../context/command-error.js";
+import { explainError } from "../context/explain-error.js";
+import { dataFolderOf, findDatabase } from "../local-system.js";
+
+/** A file of settings, such as `docker/.env`. */
+interface SettingsFile {
+  readonly path: string;
+  readonly names: readonly string[];
+  /** Whether other users of this machine can read it. */
+  readonly isOpen: boolean;
+  /** The names in the `.env.example` beside it; undefined without one. */
+  readonly known: ReadonlySet<string> | undefined;
+}
+
+/** An installation as its operator sees it from one of its machines. */
+export interface Installation {
+  /** Of the process, and of the settings' file below it. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly settings: SettingsFile | undefined;
+  readonly backups: string | undefined;
+  /** The pool, or why there is none. */
+  readonly database: pg.Pool | string;
+  now(): Date;
+}
+
+const statementTimeoutMs = 10_000;
+
+interface VisitOptions {
+  readonly settings?: string | undefined;
+  readonly backups?: string | undefined;
+}
+
+/** Opens an installation for some work. @throws CommandError for a file that cannot be read */
+export async function onInstallation<T>(
+  given: NodeJS.ProcessEnv,
+  options: VisitOptions,
+  now: () => Date,
+  work: (installation: Installation) => Promise<T>,
+): Promise<T> {
+  const { values, file } = await readSettings(options.settings);
+  const env = { ...values, ...given };
+  const database = await connect(env);
+  try {
+    return await work({ env, settings: file, backups: options.backups, database, now });
+  } finally {
+    if (typeof database !== "string") await database.end();
+  }
+}
+
+async function connect(env: NodeJS.ProcessEnv): Promise<pg.Pool | string> {
+  let pool: pg.Pool | undefined;
+  let found: Awaited<ReturnType<typeof findDatabase>> | undefined;
+  try {
+    found = await findDatabase(env);
+    const connection = { connectionString: found.url, maxConnections: 2, statementTimeoutMs };
+    pool = createPool({ ...connection, applicationName: "waymark doctor" });
+    await pool.query("SELECT 1");
+    return pool;
+  } catch (error) {
+    await pool?.end();
+    return explainError(error, found, dataFolderOf(env));
+  }
+}
+
+async function readSettings(path: string | undefined) {
+  if (path === undefined) return { values: {}, file: undefined };
+  try {
+    const [text, { mode }] = [await readFile(path, "utf8"), await stat(path)];
+    const example = await readFile(join(dirname(path), ".env.example"), "utf8").catch(() => undefined);
+    const values = parseEnv(text) as Record<string, string>;
+    const known = example === undefined ? undefined : new Set(example.match(/\b[A-Z][A-Z0-9_]+(?==)/g) ?? []);
+    // An empty line of a setting means its default, as for Compose.
+    const set = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ""));
+    const file: SettingsFile = { path, names: Object.keys(values), isOpen: (mode & 0o004) !== 0, known };
+    return { values: set, file };
+  } catch (error) {
+    throw new CommandError(`The settings ${path} cannot be read: ${(error as Error).message}.`);
+  }
+}
