@@ -31,6 +31,7 @@ import { peopleRoutes } from "./people/people.route.js";
 import { scoreRoutes } from "./scores/scores.route.js";
 import { admitViewer } from "./security/admission.js";
 import { refuseCrossSite, securityHeaders } from "./security/origin.js";
+import { codeRoutes } from "./session/codes.route.js";
 import { linkRoutes as oneTimeLinkRoutes } from "./session/link.route.js";
 import { meRoutes } from "./session/me.route.js";
 import { signInRoutes } from "./session/sign-in.route.js";
@@ -75,6 +76,7 @@ function routesOf(deps: ReturnType<typeof withShares>): Route[] {
   return [
     ...meRoutes(deps),
     ...findRoutes(deps),
+    ...codeRoutes(deps),
     ...peopleRoutes(deps),
     ...keyRoutes(deps),
     ...linkRoutes(deps),

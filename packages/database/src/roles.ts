@@ -102,6 +102,7 @@ export const tableGrants = {
   // Deleting a trace removes its log records; whoever stores more of them locks none.
   span_log: { trace_api: all, worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, DELETE" },
   stripe_event: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT" },
+  totp: { dashboard: all },
   // Deletions lock FOR UPDATE.
   trace: { trace_api: all, worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, UPDATE (written_at), DELETE" },
   trace_block: { trace_api: "SELECT", worker: all, dashboard: "SELECT" },

@@ -132,6 +132,7 @@ describe("an invitation", () => {
       needsSignIn: false,
       needsName: true,
       needsPassword: true,
+      needsCode: false,
     });
     const missing = await dashboard.anonymous().post("/link", { token }).expect(400);
     expect(missing.body.fields).toEqual({ name: "Required", password: "Required" });

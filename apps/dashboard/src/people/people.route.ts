@@ -23,8 +23,8 @@ import { emailField } from "@waymark/service/fields";
 import { z } from "zod";
 import type { AppDeps } from "../app-deps.js";
 import { idOf } from "../path-id.js";
-import { tooMany } from "../session/guesses.js";
 import { nameField } from "../session/session.schema.js";
+import { tooMany } from "../session/too-many.js";
 import { type AnswerOf, ownerRoute, requireOwner, viewerRoute } from "../session/viewer.js";
 
 const roleField = () => z.enum(roles);

@@ -38,6 +38,7 @@ const operatorsBodies = { "PUT /plan": { plan: "pro" } };
 /** Of the person alone, whatever the role in the account. */
 const ownWrites = [
   ...["PATCH /me", "POST /me/password", "POST /me/account", "DELETE /me/sessions", "DELETE /me/sessions/:session_id"],
+  ...["POST /me/codes", "PUT /me/codes", "POST /me/codes/off"],
 ];
 const membersWrites = [
   ...["POST /traces/:id/scores", "DELETE /traces/:id/scores/:score_id"],

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
-import { AppError } from "@waymark/errors";
 import { addressKey, type Limit, type Limiter } from "@waymark/service/limits";
 import type { Request } from "express";
+import { tooMany } from "./too-many.js";
 
 const windowSeconds = 15 * 60;
 
@@ -11,7 +11,7 @@ const linkLimit = { name: "guess-shared-link", points: 100, windowSeconds };
 const networkLimit = { name: "guess-network", points: 30, windowSeconds };
 const wideNetworkLimit = { name: "guess-wide-network", points: 300, windowSeconds };
 
-type GuessKind = "sign-in" | "sign-up" | "forgot" | "link" | "password" | "invite" | "shared";
+type GuessKind = "sign-in" | "code" | "sign-up" | "forgot" | "link" | "password" | "invite" | "shared";
 
 export type Guesses = ReturnType<typeof createGuesses>;
 
@@ -61,11 +61,4 @@ export function createGuesses({ openLimiter, addressOf }: GuessesOptions) {
       };
     },
   };
-}
-
-export function tooMany(seconds: number): AppError {
-  return new AppError("rate_limited", {
-    details: { retry_after: seconds },
-    headers: { "Retry-After": String(seconds) },
-  });
 }

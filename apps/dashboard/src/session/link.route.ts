@@ -9,6 +9,7 @@ import { confirmChannel } from "@waymark/alerts";
 import { AppError } from "@waymark/errors";
 import { pageRoute } from "@waymark/service/http";
 import type { AppDeps } from "../app-deps.js";
+import { codeCheck } from "./enter.js";
 import { type LinkInfo, linkQuery, type UseLinkAnswer, useLinkBody } from "./session.schema.js";
 
 export function linkRoutes(deps: AppDeps) {
@@ -55,11 +56,12 @@ function useLinkRoute(deps: AppDeps) {
       const userAgent = request.get("user-agent");
       const viewer = await sessions.find(request.headers.cookie);
       const given = { ...body, browserProof, network, userAgent, viewer };
-      const arrival = await useLink({ ...deps, slots: config.slots, confirmChannel }, given).catch(ignoreUnknown);
+      const linkDeps = { ...deps, slots: config.slots, confirmChannel, takeCode: codeCheck(deps, request) };
+      const arrival = await useLink(linkDeps, given).catch(ignoreUnknown);
       if (arrival instanceof AppError) {
         const answer = await otherCells.ask({ request, method: "POST", path: "/link", body });
         if (!answer) throw arrival;
-        await refund();
+        if (answer.status === 200) await refund();
         return answer;
       }
       await refund();

@@ -5,7 +5,6 @@ import {
   endSessionsOf,
   listSessions,
   passwordProblem,
-  readPassword,
   readViewer,
   renamePerson,
   startSession,
@@ -17,7 +16,7 @@ import { AppError, validationError } from "@waymark/errors";
 import { pageRoute } from "@waymark/service/http";
 import type { AppDeps } from "../app-deps.js";
 import { idOf } from "../path-id.js";
-import { tooMany } from "./guesses.js";
+import { requireOwnPassword } from "./own-password.js";
 import { changeMeBody, changePasswordBody, switchAccountBody } from "./session.schema.js";
 import { type AnswerOf, viewerOf, viewerRoute } from "./viewer.js";
 
@@ -84,7 +83,8 @@ function sessionRoutes({ pool, sessions, now }: AppDeps) {
 }
 
 /** Every session ends, and this browser gets a new one. */
-function changePasswordRoute({ pool, config, passwords, guesses, sessions, now }: AppDeps) {
+function changePasswordRoute(deps: AppDeps) {
+  const { pool, config, passwords, sessions, now } = deps;
   const cookie = createSessionCookie(config.url);
   return pageRoute({
     method: "post",
@@ -95,14 +95,7 @@ function changePasswordRoute({ pool, config, passwords, guesses, sessions, now }
       const { personId, accountId } = viewerOf(response);
       const problem = passwordProblem(body.password);
       if (problem) throw validationError({ password: problem });
-      const admission = await guesses.admit(request, "password", personId);
-      const { isAllowed, retryAfterSeconds, network, refund } = admission;
-      if (!isAllowed) throw tooMany(retryAfterSeconds);
-      const stored = await readPassword(pool, personId);
-      if (stored !== undefined && !(await passwords.verify(stored, body.current ?? "", network))) {
-        throw validationError({ current: body.current === undefined ? "Required" : "Is not your password" });
-      }
-      await refund();
+      const network = await requireOwnPassword(deps, request, { personId, given: body.current, field: "current" });
       const hash = await passwords.hash(body.password, network);
       const userAgent = request.get("user-agent");
       const token = await withTransaction(pool, async (client) => {

@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { useDashboard } from "../dashboard.fixture.js";
+import { cookieOf, password, turnOn } from "./codes.fixture.js";
 
 /** A server of a dashboard that is made later, since each dashboard names the other's address. */
 async function listen() {
@@ -33,9 +34,6 @@ b.cell.dashboard = away;
 beforeEach(() => {
   a.cell.requests = b.cell.requests = 0;
 });
-
-const password = "correct horse battery";
-const cookieOf = (headers: Record<string, unknown>) => String(headers["set-cookie"]).split(";")[0] ?? "";
 
 /** Signs somebody up in a cell. */
 async function signUp(cell: typeof home, email: string): Promise<void> {
@@ -72,6 +70,21 @@ describe("sign-in over two cells", () => {
     const used = await home.anonymous().post("/link", { token, password: "a new horse battery" }).expect(200);
     await away.anonymous().get("/me").set("Cookie", cookieOf(used.headers)).expect(200);
     await home.anonymous().post("/link", { token, password }).expect(410);
+  });
+
+  it("asks for the codes that the person's cell keeps, and shows its refusals by field", async () => {
+    const accountId = await away.makeAccount();
+    await away.pool.query("UPDATE account SET slot = 'ff' WHERE id = $1", [accountId]);
+    const grace = await away.signIn(accountId);
+    const { as, recoveryCodes } = await turnOn(away, grace, new Date());
+    const signIn = (code?: string) =>
+      home.anonymous().post("/sign-in", { email: grace.email, password, ...(code && { code }) });
+    await signIn().expect(200, { isSignedIn: false, needsCode: true });
+    const { body } = await signIn("000000").expect(400);
+    expect(body.fields).toEqual({ code: "Is wrong, or was used" });
+    const entered = await signIn(recoveryCodes[0]).expect(200, { isSignedIn: true });
+    await away.anonymous().get("/me").set("Cookie", cookieOf(entered.headers)).expect(200);
+    expect((await as("get", "/me")).body.person.recoveryCodes).toBe(9);
   });
 
   it("says that it cannot know while the other cell is away", async () => {

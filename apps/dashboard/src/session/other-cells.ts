@@ -42,7 +42,7 @@ export function createOtherCells({ urls, addressOf }: OtherCellsOptions) {
       const sent = { method, headers, ...(body && { body: JSON.stringify(body) }) };
       const answers = await Promise.allSettled(urls.map((url) => askOne(`${url}/dashboard/api${path}`, sent)));
       const given = answers.flatMap((answer) => (answer.status === "fulfilled" && answer.value ? [answer.value] : []));
-      const best = given.find(({ status }) => status === 200) ?? given[0];
+      const best = [200, 400].flatMap((good) => given.filter(({ status }) => status === good))[0] ?? given[0];
       if (!best && answers.some(({ status }) => status === "rejected")) throw new AppError("unavailable");
       return best;
     },
@@ -53,7 +53,8 @@ async function askOne(url: string, sent: RequestInit): Promise<Answer | undefine
   const answer = await fetch(url, { ...sent, redirect: "error", signal: AbortSignal.timeout(timeoutMs) });
   const text = await answer.text();
   if (answer.status >= 500) throw new Error(`${url} answered ${answer.status}`);
-  if (!answer.ok) return undefined;
+  // 400: it knows the person or the link, and a field is wrong.
+  if (!answer.ok && answer.status !== 400) return undefined;
   const cookie = answer.headers.get("set-cookie");
   return {
     status: answer.status,

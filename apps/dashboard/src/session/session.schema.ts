@@ -7,7 +7,7 @@ const maxNameLength = 100;
 const maxTokenLength = 200;
 
 /** Only its length; the rules of a new password are `passwordProblem`'s. */
-const passwordField = () => textField({ max: maxPasswordLength });
+export const passwordField = () => textField({ max: maxPasswordLength });
 
 export const nameField = () =>
   textField({ max: maxNameLength }).transform((text, context) => {
@@ -22,15 +22,25 @@ export interface EntryOptions {
   signUp: "open" | "invited";
 }
 
-export const signInBody = z.strictObject({ email: emailField(), password: passwordField() });
+const maxCodeLength = 40;
+
+/** Of the person's app, or a recovery code. */
+export const codeField = () => textField({ max: maxCodeLength });
+
+export const signInBody = z.strictObject({
+  email: emailField(),
+  password: passwordField(),
+  code: codeField().optional(),
+});
 export type SignInBody = z.input<typeof signInBody>;
 
 /**
- * The answer of `POST /sign-in`. 200: signed in. 202: too many tries for the address; if the password was right, a mail with a
+ * The answer of `POST /sign-in`. 200: signed in, or the right password of somebody with codes, without one. 202: too many tries for the address; if the password was right, a mail with a
  * link is on its way. 401: wrong. 429: too many tries from here.
  */
 export interface SignInAnswer {
   isSignedIn: boolean;
+  needsCode?: true;
 }
 
 /** The body of `POST /sign-up`. The answer is 202 for any address: a mail goes out. 400 names wrong fields. */
@@ -57,6 +67,7 @@ export const useLinkBody = z.strictObject({
   token: z.string().max(maxTokenLength),
   name: nameField().optional(),
   password: passwordField().optional(),
+  code: codeField().optional(),
 });
 export type UseLinkBody = z.input<typeof useLinkBody>;
 

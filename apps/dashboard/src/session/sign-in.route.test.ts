@@ -50,6 +50,7 @@ describe("a sign-up", () => {
       needsSignIn: false,
       needsName: false,
       needsPassword: false,
+      needsCode: false,
     });
     const used = await client()
       .post("/link", { token })
@@ -238,6 +239,7 @@ describe("a forgotten password", () => {
     expect((await client().get(`/link?token=${token}`).expect(200)).body).toMatchObject({
       purpose: "reset",
       needsPassword: true,
+      needsCode: false,
     });
     const missing = await client().post("/link", { token }).expect(400);
     expect(missing.body.fields).toEqual({ password: "Required" });

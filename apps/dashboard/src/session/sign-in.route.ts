@@ -6,18 +6,18 @@ import {
   createSignUpCookie,
   createToken,
   endSession,
-  endSessionOfToken,
   findPersonByEmail,
+  hasCodes,
   homeAccountOf,
   linkUrl,
   type NewLink,
   passwordProblem,
-  startSession,
 } from "@waymark/accounts/identity";
 import { AppError, validationError } from "@waymark/errors";
 import { pageRoute } from "@waymark/service/http";
 import type { Request } from "express";
 import type { AppDeps } from "../app-deps.js";
+import { codeCheck, enter, requireCode } from "./enter.js";
 import {
   type EntryOptions,
   forgotBody,
@@ -43,17 +43,17 @@ export function signInRoutes(deps: AppDeps) {
  * cell, which counts its guesses itself.
  */
 function signInRoute(deps: AppDeps) {
-  const { pool, config, guesses, otherCells, mails, now } = deps;
+  const { pool, guesses, otherCells, mails } = deps;
   const checkPassword = createPasswordCheck(deps);
-  const cookie = createSessionCookie(config.url);
   return pageRoute({
     method: "post",
     path: "/sign-in",
     body: signInBody,
-    async handle({ body: { email, password }, request }) {
+    async handle({ body, request }) {
+      const { email, password, code } = body;
       const { isAllowed, network, refund } = await guesses.admit(request, "sign-in", email);
       const found = await checkPassword(email, password, network);
-      const askOthers = () => otherCells.ask({ request, method: "POST", path: "/sign-in", body: { email, password } });
+      const askOthers = () => otherCells.ask({ request, method: "POST", path: "/sign-in", body });
       if (!isAllowed) {
         if (found) mails.later(() => mailLink(deps, { purpose: "sign_in", email, personId: found.personId }));
         else mails.later(async () => void (await askOthers()));
@@ -66,12 +66,15 @@ function signInRoute(deps: AppDeps) {
         if (answer.status === 200) await refund();
         return answer;
       }
+      if (await hasCodes(pool, found.personId)) {
+        if (code === undefined) {
+          await refund();
+          return { status: 200, body: { isSignedIn: false, needsCode: true } satisfies SignInAnswer };
+        }
+        await requireCode(codeCheck(deps, request), found.personId, code);
+      }
       await refund();
-      const before = cookie.read(request.headers.cookie);
-      if (before !== undefined) await endSessionOfToken(pool, before);
-      const userAgent = request.get("user-agent");
-      const token = await startSession(pool, { personId: found.personId, accountId, userAgent, now: now() });
-      const headers = { "Set-Cookie": cookie.write(token) };
+      const headers = await enter(deps, request, { personId: found.personId, accountId });
       return { status: 200, headers, body: { isSignedIn: true } satisfies SignInAnswer };
     },
   });

@@ -82,6 +82,8 @@ const sentences: Readonly<Record<AuditLine["action"], string>> = {
   person_joined: "Joined:",
   person_removed: "Removed",
   role_changed: "Changed the role of",
+  factor_added: "Added for signing in:",
+  factor_removed: "Removed for signing in:",
   plan_changed: "Changed the plan:",
   keep_changed: "Changed what is kept:",
   site_deleted: "Deleted the site",

@@ -13,6 +13,7 @@ import { localPath } from "../data/paths.js";
 import { useQuery } from "../data/query.js";
 import { useForm } from "../ui/form.js";
 import {
+  CodeField,
   EmailField,
   EntryCard,
   EntryForm,
@@ -27,8 +28,9 @@ import {
 export function SignInPage() {
   const { query } = useLocation();
   const options = useQuery<EntryOptions>("/sign-in", { staleMs: 60_000 });
-  const signIn = (body: SignInBody) => api.post<SignInAnswer>("/sign-in", body);
-  const form = useForm({ email: "", password: "" }, signIn, {
+  const signIn = ({ code, ...body }: Required<SignInBody>) =>
+    api.post<SignInAnswer>("/sign-in", { ...body, ...(code !== "" && { code }) } satisfies SignInBody);
+  const form = useForm({ email: "", password: "", code: "" }, signIn, {
     onDone: ({ isSignedIn }) => isSignedIn && location.assign(localPath(query["next"])),
   });
   const links = (
@@ -39,10 +41,11 @@ export function SignInPage() {
   );
   return (
     <EntryCard title="Sign in" links={links}>
-      {form.output?.isSignedIn === false && <TooManyTries />}
+      {form.output?.isSignedIn === false && !form.output.needsCode && <TooManyTries />}
       <EntryForm form={form} verb="Sign in" reasonOf={signInProblem}>
         <EmailField {...form.field("email")} />
         <PasswordField {...form.field("password")} />
+        {form.output?.needsCode && <CodeField {...form.field("code")} />}
       </EntryForm>
     </EntryCard>
   );

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { useLayoutEffect } from "preact/hooks";
 import type { ApiError } from "../data/api.js";
 import { Form, type FormProps, TextField, type TextFieldProps } from "../ui/form.js";
 import { Brand } from "../ui/icon.js";
@@ -67,6 +68,14 @@ export function PasswordField(field: EntryFieldProps) {
 
 export function NewPasswordField(field: EntryFieldProps & { label?: string }) {
   return <TextField {...password} autocomplete="new-password" hint="10 characters or more" {...field} />;
+}
+
+/** Comes after the password was right, and takes the focus. */
+export function CodeField({ hint = "Of your app, or a recovery code", ...field }: EntryFieldProps & { hint?: string }) {
+  useLayoutEffect(() => document.querySelector<HTMLElement>("[name=code]")?.focus(), []);
+  return (
+    <TextField label="Code" name="code" autocomplete="one-time-code" required maxlength={40} hint={hint} {...field} />
+  );
 }
 
 /** Tells password managers whose password a form without an address changes. */

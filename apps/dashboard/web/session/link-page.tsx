@@ -7,6 +7,7 @@ import { useQuery } from "../data/query.js";
 import { useForm } from "../ui/form.js";
 import { ErrorNote, Skeleton } from "../ui/page.js";
 import {
+  CodeField,
   EntryCard,
   EntryForm,
   NameField,
@@ -45,23 +46,28 @@ export function LinkPage() {
   );
 }
 
+const none = { name: "", password: "", code: "" };
+
 function UseLink({ token, link }: { token: string; link: LinkInfo }) {
   const { query } = useLocation();
-  const use = async ({ name, password }: { name: string; password: string }) => {
+  const use = async ({ name, password, code: typed }: typeof none) => {
+    const code = typed === "" ? {} : { code: typed };
     if (link.needsSignIn) {
-      const { isSignedIn } = await api.post<SignInAnswer>("/sign-in", { email: link.email, password });
-      if (!isSignedIn) return "mailed";
+      const answer = await api.post<SignInAnswer>("/sign-in", { email: link.email, password, ...code });
+      if (!answer.isSignedIn) return answer;
     }
-    const body: UseLinkBody = { token, ...(link.needsName && { name }), ...(link.needsPassword && { password }) };
+    const given = { ...(link.needsName && { name }), ...(link.needsPassword && { password }) };
+    const body: UseLinkBody = { token, ...given, ...(link.needsCode && code) };
     return api.post<UseLinkAnswer>("/link", body);
   };
-  const form = useForm({ name: "", password: "" }, use, {
-    onDone: (answer) => answer !== "mailed" && answer.isSignedIn && location.replace(localPath(query["next"])),
+  const form = useForm(none, use, {
+    onDone: ({ isSignedIn }) => isSignedIn && location.replace(localPath(query["next"])),
   });
   const { output } = form;
-  const isMailed = output === "mailed";
+  const waiting = output && !("purpose" in output) ? output : undefined;
+  const isMailed = waiting?.needsCode === undefined && waiting !== undefined;
   if (form.error?.status === 410) return <DeadLink error={form.error} />;
-  if (output && !isMailed && !output.isSignedIn) {
+  if (output && !waiting && !output.isSignedIn) {
     return (
       <EntryCard title="The address is confirmed">
         <p>{link.email} gets the alerts from now on. An owner of the account can end that.</p>
@@ -80,6 +86,7 @@ function UseLink({ token, link }: { token: string; link: LinkInfo }) {
             <PasswordField {...form.field("password")} />
           </>
         )}
+        {(link.needsCode || waiting?.needsCode) && <CodeField {...form.field("code")} />}
         {link.needsPassword && (
           <>
             <PasswordOwner email={link.email} />

@@ -10,6 +10,7 @@ import { Form, NameForm, Radios, TextField, useForm } from "../ui/form.js";
 import { ActionError, Banner, ErrorNote, Loaded, Page, Panel } from "../ui/page.js";
 import { browserZone, readTheme, setTheme, setZone, type Theme, zone } from "../ui/preferences.js";
 import { actionsColumn, type Column, Table } from "../ui/table.js";
+import { CodesPanel } from "./codes-panel.js";
 
 const themes = [
   { value: "system", label: "As the system" },
@@ -59,6 +60,7 @@ function Panels({ me }: { me: Me }) {
       <Panel title="Password">
         <PasswordForm hasPassword={me.person.hasPassword} email={me.person.email} />
       </Panel>
+      <CodesPanel person={me.person} />
       <SessionsPanel />
       <Panel title="Appearance">
         <Radios label="Theme" value={theme} choices={themes} onValue={chooseTheme} />

@@ -4,7 +4,7 @@ import { type ActionOptions, useAction } from "../data/query.js";
 import { Button, type ButtonProps } from "./button.js";
 
 /** Gets the focus on opening: a field, else the first button that is not "Close". */
-const firstControl = ".dialog-body :is(input, select, textarea, button), .dialog-actions button";
+const firstControl = '.dialog-body :is(input:not([tabindex="-1"]), select, textarea, button), .dialog-actions button';
 
 interface DialogProps {
   title: string;

@@ -46,7 +46,7 @@ export interface TextFieldProps extends FieldProps {
   value: string;
   onValue(value: string): void;
   type?: "text" | "email" | "password" | "number" | "date";
-  autocomplete?: "name" | "username" | "email" | "current-password" | "new-password" | "off";
+  autocomplete?: "name" | "username" | "email" | "current-password" | "new-password" | "one-time-code" | "off";
   name?: string;
   placeholder?: string;
   maxlength?: number;

@@ -11,6 +11,8 @@ type AuditAction =
   | "person_joined"
   | "person_removed"
   | "role_changed"
+  | "factor_added"
+  | "factor_removed"
   | "plan_changed"
   | "keep_changed"
   | "site_deleted"
@@ -38,6 +40,13 @@ export async function recordAudit(client: Queryable, entry: AuditEntry): Promise
   const subject = entry.subject.slice(0, maxSubjectLength).toWellFormed();
   const sql = "INSERT INTO audit (account_id, id, person_id, action, subject) VALUES ($1, $2, $3, $4, $5)";
   await client.query(sql, [accountId, uuid(), personId, action, subject]);
+}
+
+/** Records an action of a person about themself in each of their accounts, in a range of `membership_person_id_idx`. */
+export async function recordForPerson(client: Queryable, entry: Omit<AuditEntry, "accountId"> & { personId: string }) {
+  const sql = 'SELECT account_id AS "accountId" FROM membership WHERE person_id = $1 ORDER BY account_id';
+  const { rows } = await client.query<{ accountId: string }>(sql, [entry.personId]);
+  for (const { accountId } of rows) await recordAudit(client, { ...entry, accountId });
 }
 
 interface AuditRow extends Pick<AuditEntry, "action" | "subject"> {

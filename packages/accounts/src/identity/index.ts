@@ -1,4 +1,5 @@
-export { listAudit, recordAudit } from "./audit.query.js";
+export { listAudit, recordAudit, recordForPerson } from "./audit.query.js";
+export { confirmCodes, dropCodes, hasCodes, offerCodes, takeCode, wrongCode } from "./factors/codes.query.js";
 export { createLink, createLinkIfFew, linkUrl, type NewLink } from "./links/link.query.js";
 export { type LinkInfo, readLink, useLink } from "./links/use-link.js";
 export {

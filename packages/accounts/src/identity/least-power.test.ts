@@ -36,7 +36,7 @@ afterAll(() => pool.end());
 describe("the dashboard's role", () => {
   const now = () => new Date();
   const arrive = async (token: string, input = {}) => {
-    const deps = { pool, passwords, now, confirmChannel: async () => undefined };
+    const deps = { pool, passwords, now, takeCode: async () => false, confirmChannel: async () => undefined };
     const { personId = "", accountId = "", sessionToken } = await useLink(deps, { token, network: "here", ...input });
     return { personId, accountId, sessionToken };
   };

@@ -3,6 +3,7 @@ import { withTransaction } from "@waymark/database";
 import { AppError, validationError } from "@waymark/errors";
 import type pg from "pg";
 import { recordAudit } from "../audit.query.js";
+import { hasCodes, wrongCode } from "../factors/codes.query.js";
 import { type Passwords, passwordProblem } from "../passwords/passwords.js";
 import {
   addPerson,
@@ -26,6 +27,8 @@ interface LinkDeps {
   pool: pg.Pool;
   confirmChannel(client: pg.ClientBase, channel: { accountId: string; channelId: string }): Promise<unknown>;
   passwords: Passwords;
+  /** Uses up a code of a second factor. */
+  takeCode(personId: string, code: string): Promise<boolean>;
   /** Of the cell; all by default. */
   slots?: Slots;
   now(): Date;
@@ -37,14 +40,17 @@ export async function readLink(
   { token, browserProof, viewer }: LinkReference,
 ) {
   const link = await requireLink(pool, token, now());
-  const { purpose, email, accountName, inviter, knownId } = link;
+  const { purpose, email, accountName, inviter, knownId, personId, accountId } = link;
   const isNew = purpose === "invite" && knownId === null;
   // The link alone opens nothing to a known person.
   const needsSignIn = purpose === "invite" && !isNew && knownId !== viewer?.personId;
   // Anybody can sign up with any address: a password given in another browser may be a stranger's.
   const isForeign = purpose === "verify" && browserProof !== browserProofOf(token);
   const needsPassword = isNew || isForeign || purpose === "reset";
-  return { purpose, email, accountName, inviter, needsSignIn, needsName: isNew, needsPassword };
+  // A mailbox is one factor. A link of the command line has an account, and the operator may help somebody without a phone.
+  const isMailed = purpose === "reset" || (purpose === "sign_in" && accountId === null);
+  const needsCode = isMailed && personId !== null && (await hasCodes(pool, personId));
+  return { purpose, email, accountName, inviter, needsSignIn, needsName: isNew, needsPassword, needsCode };
 }
 
 async function requireLink(pool: pg.Pool, token: string, now: Date): Promise<LiveLink> {
@@ -64,6 +70,7 @@ interface LinkInput extends LinkReference {
   network: string;
   name?: string | undefined;
   password?: string | undefined;
+  code?: string | undefined;
   userAgent?: string | undefined;
 }
 
@@ -75,8 +82,8 @@ export async function useLink(
   deps: LinkDeps,
   input: LinkInput,
 ): Promise<Partial<Arrived> & { purpose: LinkPurpose; sessionToken?: string }> {
-  const { pool, passwords, now } = deps;
-  const { token, name, password, network, userAgent, viewer } = input;
+  const { pool, passwords, takeCode, now } = deps;
+  const { token, name, password, code, network, userAgent, viewer } = input;
   const at = now();
   const link = await requireLink(pool, token, at);
   const needed = await readLink(deps, input);
@@ -87,7 +94,9 @@ export async function useLink(
     const problem = password === undefined ? "Required" : passwordProblem(password);
     if (problem) fields["password"] = problem;
   }
+  if (needed.needsCode && code === undefined) fields["code"] = "Required";
   if (Object.keys(fields).length > 0) throw validationError(fields);
+  if (needed.needsCode && !(await takeCode(link.personId ?? "", code ?? ""))) throw wrongCode();
   const hash = needed.needsPassword && password !== undefined ? await passwords.hash(password, network) : undefined;
   return withTransaction(pool, async (client) => {
     if (!(await takeLink(client, token, at))) throw new AppError("link_expired");

@@ -125,6 +125,8 @@ interface ViewerRow {
   name: string;
   email: string;
   hasPassword: boolean;
+  /** Those left; null while one-time codes are off. */
+  recoveryCodes: number | null;
   accountEmail: string;
   accountName: string;
   plan: PlanId;
@@ -133,10 +135,11 @@ interface ViewerRow {
   accounts: string | null;
 }
 
-/** Probes `person_pkey`, `account_pkey`, `credential_person_id_provider_key`, and a range of `membership_person_id_idx`. */
+/** Probes `person_pkey`, `account_pkey`, `credential_person_id_provider_key`, `totp_pkey`, and a range of `membership_person_id_idx`. */
 const readViewerSql = `
   SELECT p.name, p.email, a.email AS "accountEmail", COALESCE(a.name, a.email) AS "accountName", a.plan, a.slot,
     EXISTS (SELECT FROM credential c WHERE c.person_id = p.id AND c.password IS NOT NULL) AS "hasPassword",
+    (SELECT cardinality(t.recovery) FROM totp t WHERE t.person_id = p.id AND t.confirmed_at IS NOT NULL) AS "recoveryCodes",
     (SELECT json_agg(json_build_object('id', o.id, 'name', COALESCE(o.name, o.email), 'role', m.role)
        ORDER BY COALESCE(o.name, o.email), o.id)
      FROM membership m JOIN account o ON o.id = m.account_id WHERE m.person_id = p.id)::text AS accounts
