@@ -118,6 +118,8 @@ export interface ListedTrace extends Omit<Trace, "metadata" | "spans" | "usage">
   output_tokens?: number;
   cost_usd?: string | null;
   preview?: string | null;
+  models?: string[];
+  scores?: { name: string; value: number | boolean | string }[];
 }
 
 /** Filters and paging; `from` is included, `to` is excluded. */
@@ -133,7 +135,7 @@ export interface TraceQuery {
   environment?: string;
   release?: string;
   tag?: string;
-  /** Parts to add to the entries: `labels`, `usage`, `preview`, several with commas. */
+  /** Parts to add to the entries: `labels`, `usage`, `preview`, `models`, `scores`, several with commas. */
   include?: string;
   from?: string | Date;
   to?: string | Date;

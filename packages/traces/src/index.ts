@@ -55,7 +55,7 @@ export {
   setKeep,
 } from "./keep/keep.query.js";
 export { dropNoise, readNoise } from "./keep/noise.query.js";
-export { addListParts, listPartsSchema } from "./labels/list-parts.query.js";
+export { addListParts, type ListPartName, listPartsSchema } from "./labels/list-parts.query.js";
 export {
   listSessions,
   listUsers,

@@ -114,7 +114,7 @@ describe("finding traces by their labels", () => {
     );
   });
 
-  it("shows labels, tokens with cost and a preview where asked for, each alone or together", async () => {
+  it("shows labels, tokens with cost, a preview, models and scores where asked for, each alone or together", async () => {
     const account = await test.makeAccount("pro");
     const id = await account.makeTrace({ session_id: "s", tags: ["x"] });
     const attributes = { "gen_ai.request.model": "gpt-4o", "gen_ai.usage.input_tokens": 1_000 };
@@ -136,9 +136,19 @@ describe("finding traces by their labels", () => {
     expect(await list("usage")).toEqual({ ...plain, ...usage });
     expect(await list("preview")).toEqual({ ...plain, ...preview });
     expect(await list("preview,labels,usage")).toEqual({ ...plain, ...labels, ...usage, ...preview });
+    await account.post(`/api/v1/traces/${id}/spans`, spanBody({ attributes })).expect(201);
+    const scores = [
+      { name: "helpful", value: true },
+      { name: "grade", value: 0.5 },
+      { name: "why", value: "née" },
+    ];
+    for (const score of scores) await account.post(`/api/v1/traces/${id}/scores`, score).expect(201);
+    const added = { models: ["gpt-4o"], scores: scores.toReversed() };
+    expect(await list("models,scores")).toEqual({ ...plain, ...added });
     const bare = await account.makeTrace({ started_at: "2026-06-02T12:00:00Z" });
     const none = { session_id: null, tags: [], input_tokens: 0, cost_usd: null, preview: null };
     expect(await list("preview,labels,usage")).toMatchObject({ id: bare, ...none });
+    expect(await list("models,scores")).toMatchObject({ id: bare, models: [], scores: [] });
   });
 
   it("finds none of another account", async () => {
@@ -155,7 +165,7 @@ describe("finding traces by their labels", () => {
     [{ tag: "t".repeat(101) }, { tag: "Must be at most 100 characters" }],
     [
       { include: "labels,all" },
-      { include: "Must be one or several of these, separated by commas: labels, usage, preview" },
+      { include: "Must be one or several of these, separated by commas: labels, usage, preview, models, scores" },
     ],
   ])("answers 400 for %j", async (query, fields) => {
     const account = await test.makeAccount("pro");

@@ -6,6 +6,7 @@ import type { ListedTrace } from "../list-traces.query.js";
 import { costSql, noTokens, sumSql, tokenSumsSchema } from "../model-calls/read-token-sums.query.js";
 import { countedCallsSql, settleCalls } from "../model-calls/settle-calls.query.js";
 import { includeParameter } from "../paging.js";
+import { scoreValueSchema, valueSql } from "../scores/read-scores.query.js";
 import { type Labels, labelNames, labelsSchema } from "../trace-fields.js";
 
 const maxPreview = 200;
@@ -14,6 +15,8 @@ const maxSpans = 20;
 /** A larger value is left out: Postgres would read it whole. */
 const maxWeight = 131_072;
 const maxRead = 4_000;
+/** Models, and scores, of an entry. */
+const maxParts = 5;
 
 /**
  * The beginning of a trace's first input, or last output, and its end where longer: of the root span, else of the first, or
@@ -45,6 +48,24 @@ const partsSql = {
     FROM ${countedCallsSql} WHERE account_id = $1 AND trace_id = t.id
   ) usage`,
   },
+  /** A range of `model_call_pkey`. */
+  models: {
+    columns: "models",
+    from: `
+  CROSS JOIN LATERAL (SELECT ARRAY(
+    SELECT DISTINCT model FROM ${countedCallsSql} WHERE account_id = $1 AND trace_id = t.id AND model <> ''
+    ORDER BY model LIMIT ${maxParts}
+  ) AS models) models`,
+  },
+  /** A range of `score_pkey`. */
+  scores: {
+    columns: "scores",
+    from: `
+  CROSS JOIN LATERAL (SELECT COALESCE(json_agg(json_build_object('name', name, 'value', ${valueSql})), '[]')::text AS scores FROM (
+    SELECT name, kind, number, text FROM score WHERE account_id = $1 AND trace_id = t.id AND span_id IS NULL
+    ORDER BY id DESC LIMIT ${maxParts}
+  ) latest) scores`,
+  },
   input: { columns: "input", from: contentSql("input") },
   output: { columns: "output", from: contentSql("output") },
 } as const satisfies Record<string, { columns: string; from: string }>;
@@ -55,6 +76,9 @@ interface PartsRow extends Partial<Labels & z.output<typeof tokenSumsSchema>> {
   id: string;
   input?: Content | null;
   output?: Content | null;
+  models?: string[];
+  /** JSON. */
+  scores?: string;
 }
 
 interface PartsToRead {
@@ -66,7 +90,7 @@ interface PartsToRead {
 
 /** Reads parts of traces by one statement, which probes `trace_pkey`; settles calls before it sums them. */
 export async function readTraceParts(pool: pg.Pool, { accountId, ids, parts, maxLength }: PartsToRead) {
-  if (parts.includes("usage")) await settleCalls(pool, accountId);
+  if (parts.includes("usage") || parts.includes("models")) await settleCalls(pool, accountId);
   const { rows } = await pool.query<PartsRow>({
     name: `read-${parts.join("-")}`,
     text: `SELECT t.id, ${parts.map((part) => partsSql[part].columns).join(", ")} FROM trace t ${parts.map((part) => partsSql[part].from).join("")}
@@ -76,12 +100,21 @@ export async function readTraceParts(pool: pg.Pool, { accountId, ids, parts, max
   const textOf = (content: Content | null | undefined, role: "user" | "assistant") =>
     content ? textWithin(content, role, maxLength) : null;
   return new Map(
-    rows.map(({ id, input, output, ...row }) => [
+    rows.map(({ id, input, output, scores, ...row }) => [
       id,
-      { ...row, input: textOf(input, "user"), output: textOf(output, "assistant") },
+      {
+        ...row,
+        ...(scores !== undefined && { scores: scoresIn(scores) }),
+        input: textOf(input, "user"),
+        output: textOf(output, "assistant"),
+      },
     ]),
   );
 }
+
+const listedScores = z.array(z.object({ name: z.string(), value: scoreValueSchema }));
+
+const scoresIn = (json: string) => JSON.parse(json) as z.output<typeof listedScores>;
 
 const noLabels: Labels = { session_id: null, user_id: null, environment: null, release: null, tags: [] };
 
@@ -90,9 +123,11 @@ const listParts = {
   labels: { adds: "conversation, user, environment, release and tags", reads: "labels", none: noLabels },
   usage: { adds: "tokens and cost", reads: "usage", none: noTokens },
   preview: { adds: "the beginning of the first input", reads: "input", none: { preview: null } },
+  models: { adds: `up to ${maxParts} models`, reads: "models", none: { models: [] } },
+  scores: { adds: `the latest ${maxParts} scores of the whole trace`, reads: "scores", none: { scores: [] } },
 } as const satisfies Record<string, { adds: string; reads: PartsToRead["parts"][number]; none: object }>;
 
-type ListPartName = keyof typeof listParts;
+export type ListPartName = keyof typeof listParts;
 
 export const listIncludeParameter = includeParameter<ListPartName>(listParts);
 
@@ -101,6 +136,8 @@ export const listPartsSchema = z
     ...labelsSchema.shape,
     ...tokenSumsSchema.shape,
     preview: z.string().nullable().describe("The beginning of the first input's text"),
+    models: z.array(z.string()).describe("Models that it called, by name"),
+    scores: listedScores.describe("Scores of the whole trace, latest first"),
   })
   .partial();
 

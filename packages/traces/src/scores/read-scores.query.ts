@@ -7,7 +7,7 @@ type ScoreKind = "number" | "boolean" | "text";
 
 export const maxScoreName = 100;
 
-const scoreValueSchema = z.union([z.number(), z.boolean(), z.string()]);
+export const scoreValueSchema = z.union([z.number(), z.boolean(), z.string()]);
 type ScoreValue = z.output<typeof scoreValueSchema>;
 
 export const traceScoreSchema = z.object({
@@ -46,6 +46,10 @@ function toValue({ kind, number, text }: StoredValue): ScoreValue {
   if (kind === "boolean") return number === 1;
   return kind === "number" ? (number ?? 0) : (text ?? "");
 }
+
+/** The same as JSON. */
+export const valueSql =
+  "CASE kind WHEN 'boolean' THEN to_json(number = 1) WHEN 'number' THEN to_json(number) ELSE to_json(text) END";
 
 /** A trace's scores in the order of receipt: a range of `score_pkey`. */
 const readTraceScoresSql = `
