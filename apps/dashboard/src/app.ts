@@ -11,7 +11,9 @@ import {
 import { createDayColumns, createReadShares } from "@waymark/web-stats/statistics";
 import type { Express } from "express";
 import { agentRoutes } from "./agents/agents.route.js";
+import { agentExports } from "./agents/export-agents.route.js";
 import { alertRoutes } from "./alerts/alerts.route.js";
+import { alertExports } from "./alerts/export-alerts.route.js";
 import type { AppDeps } from "./app-deps.js";
 import { billingRoutes } from "./billing/billing.route.js";
 import { keepRoutes } from "./billing/keep.route.js";
@@ -20,7 +22,11 @@ import { channelRoutes, ruleRoutes } from "./channels/channels.route.js";
 import { unsubscribeRoutes } from "./channels/unsubscribe.route.js";
 import { lastSuccessRoutes } from "./compare/last-success.route.js";
 import { sessionRoutes } from "./conversations/conversations.route.js";
+import { sessionExports } from "./conversations/export-sessions.route.js";
 import { costRoutes } from "./costs/costs.route.js";
+import { costExports } from "./costs/export-costs.route.js";
+import { createExports } from "./exports/export-list.js";
+import { failureExports } from "./failures/export-failures.route.js";
 import { failureMarkRoutes } from "./failures/failure-marks.route.js";
 import { failureRoutes } from "./failures/failures.route.js";
 import { findRoutes } from "./find/find.route.js";
@@ -44,7 +50,6 @@ import { sharedTraceRoutes } from "./sharing/shared-trace.route.js";
 import { siteRoutes } from "./sites/sites.route.js";
 import { statisticsRoutes } from "./statistics/statistics.route.js";
 import { createTraceShares, traceRoutes } from "./trace/trace.route.js";
-import { createExports } from "./traces/export-list.js";
 import { createRowReader } from "./traces/list-rows.js";
 import { oneTraceRoutes } from "./traces/one-trace.route.js";
 import { traceListRoutes } from "./traces/traces.route.js";
@@ -99,6 +104,11 @@ function routesOf(deps: ReturnType<typeof withShares>): Route[] {
     ...billingRoutes(deps),
     ...keepRoutes(deps),
     ...agentRoutes(deps),
+    ...agentExports(deps),
+    ...alertExports(deps),
+    ...costExports(deps),
+    ...failureExports(deps),
+    ...sessionExports(deps),
   ];
 }
 

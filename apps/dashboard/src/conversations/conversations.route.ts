@@ -16,6 +16,7 @@ import {
 import type { AppDeps } from "../app-deps.js";
 import { type AnswerOf, viewerRoute } from "../session/viewer.js";
 import { shareStatements } from "../traces/share-statements.js";
+import { firstDay } from "./first-day.js";
 
 export type SessionList = AnswerOf<typeof sessionRoutes, "get /sessions">;
 export type Conversation = AnswerOf<typeof sessionRoutes, "get /sessions/:session_id">;
@@ -52,12 +53,4 @@ export function sessionRoutes({ pool, registry, now }: AppDeps) {
       handle: ({ viewer, query }) => listOfUsers(sumsToList(viewer.accountId, { from: firstDay(now()), ...query })),
     }),
   ];
-}
-
-const dayMs = 86_400_000;
-const listedDays = 30;
-
-/** The first of the 30 UTC days that a list is of unless it has another start. */
-function firstDay(now: Date): string {
-  return new Date((Math.floor(now.getTime() / dayMs) - listedDays + 1) * dayMs).toISOString();
 }

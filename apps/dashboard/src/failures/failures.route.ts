@@ -1,6 +1,5 @@
 import { listPeople } from "@waymark/accounts/identity";
 import {
-  failureQuerySchema,
   failuresToList,
   failureTracesQuerySchema,
   listFailures,
@@ -12,12 +11,11 @@ import { z } from "zod";
 import type { AppDeps } from "../app-deps.js";
 import { type AnswerOf, viewerRoute } from "../session/viewer.js";
 import type { ReadRows } from "../traces/list-rows.js";
+import { failureListQuery } from "./failure-list.schema.js";
 
 export type FailureList = AnswerOf<typeof failureRoutes, "get /failures">;
 export type ListedFailure = FailureList["failures"][number];
 export type FailureDetail = AnswerOf<typeof failureRoutes, "get /failures/:failure_id">;
-
-const listQuery = failureQuerySchema.safeExtend({ state: z.enum(["open", "resolved"]).default("open") });
 
 const usualDays = 30;
 
@@ -31,7 +29,7 @@ const detailQuery = z.object({
 export function failureRoutes({ pool, now, readRows }: AppDeps & { readRows: ReadRows }) {
   return [
     viewerRoute("get", "/failures", {
-      query: listQuery,
+      query: failureListQuery,
       handle: ({ viewer: { accountId }, query: { state, ...query } }) =>
         listFailures(pool, { ...failuresToList(accountId, query, now()), isResolved: state === "resolved" }),
     }),

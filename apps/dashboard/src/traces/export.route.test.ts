@@ -31,7 +31,9 @@ async function exportNdjson(person: SignedIn, query = "") {
 async function walk(person: SignedIn, query = "") {
   const rows: TraceList["traces"][number][] = [];
   for (let more = ""; ; ) {
-    const { body }: { body: TraceList } = await person.get(`/traces?limit=200${query}${more}`).expect(200);
+    const { body }: { body: TraceList } = await person
+      .get(`/traces?limit=200&include=labels,usage,preview,models,scores${query}${more}`)
+      .expect(200);
     rows.push(...body.traces);
     if (body.nextCursor === null) return rows;
     more = `&cursor=${body.nextCursor}`;

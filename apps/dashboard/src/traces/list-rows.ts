@@ -1,4 +1,4 @@
-import { addListParts, fewWaiting, type ListedTrace, oneByOne, readNotes } from "@waymark/traces";
+import { addListParts, fewWaiting, type ListedTrace, type ListPartName, oneByOne, readNotes } from "@waymark/traces";
 import type pg from "pg";
 import type { AppDeps } from "../app-deps.js";
 import { shareStatements } from "./share-statements.js";
@@ -6,13 +6,13 @@ import { shareStatements } from "./share-statements.js";
 /** A row of the list; a list with `include` has only those parts. */
 export type TraceRow = Awaited<ReturnType<typeof addListParts>>[number] & { error: string | null; isMailed: boolean };
 
-const allParts = ["labels", "usage", "preview"] as const;
+const usualParts = ["labels", "usage", "preview"] as const;
 
 interface Lists {
   accountId: string;
   lists: readonly (readonly ListedTrace[])[];
-  /** All if not told. */
-  parts?: readonly (typeof allParts)[number][] | undefined;
+  /** The usual ones if not told. */
+  parts?: readonly ListPartName[] | undefined;
 }
 
 /** The rows of lists of traces: with errors, mails and parts. */
@@ -22,7 +22,7 @@ export function createRowReader({ pool, registry }: AppDeps): ReadRows {
   return oneByOne({ pool, createGroupCommit: shareStatements(registry) }, "list-rows", addToLists, fewWaiting);
 }
 
-async function addToLists(pool: pg.Pool, { accountId, lists, parts = allParts }: Lists): Promise<TraceRow[][]> {
+async function addToLists(pool: pg.Pool, { accountId, lists, parts = usualParts }: Lists): Promise<TraceRow[][]> {
   const traces = [...new Map(lists.flat().map((trace) => [trace.id, trace])).values()];
   const notes = await readNotes(
     pool,

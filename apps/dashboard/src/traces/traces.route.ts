@@ -16,8 +16,8 @@ import {
 } from "@waymark/traces";
 import { z } from "zod";
 import type { AppDeps } from "../app-deps.js";
+import type { AnswerExport } from "../exports/export-list.js";
 import { type AnswerOf, viewerOf, viewerRoute } from "../session/viewer.js";
-import type { AnswerExport } from "./export-list.js";
 import type { ReadRows } from "./list-rows.js";
 import { shareStatements } from "./share-statements.js";
 
@@ -36,6 +36,7 @@ const changesQuery = z.object({
     .transform((text) => text.split(",").filter(Boolean))
     .pipe(z.array(idSchema).max(maxChanges, `At most ${maxChanges} ids`))
     .default([]),
+  include: traceQuerySchema.shape.include,
   since: z
     .string()
     .refine((text) => parseTimestamp(text).ok, "Must be the time of an earlier answer")
@@ -49,6 +50,7 @@ const columns = [
   "error",
   "isMailed",
 ];
+const exportedParts = ["labels", "usage", "preview", "models", "scores"] as const;
 /** Of a read, the list's most. */
 const exportedRows = 200;
 
@@ -81,7 +83,7 @@ export function traceListRoutes({ pool, registry, answerExport, readRows }: AppD
         async function read(after: TraceCursor = find.after) {
           const page = await readPage({ ...find, after });
           const { traces } = presentTracePage(page);
-          const [rows = []] = await readRows({ accountId, lists: [traces] });
+          const [rows = []] = await readRows({ accountId, lists: [traces], parts: exportedParts });
           return { rows, next: page.next };
         }
         return answerExport({ name: "traces", columns, read }, { format, request, response });
@@ -91,8 +93,13 @@ export function traceListRoutes({ pool, registry, answerExport, readRows }: AppD
     viewerRoute("get", "/traces/changes", {
       query: changesQuery,
       async handle({ viewer: { accountId }, query }) {
-        const { at, has_more, gone, ...lists } = await readChanges(pool, { accountId, ...query });
-        const [created = [], changed = []] = await readRows({ accountId, lists: [lists.created, lists.changed] });
+        const { include: parts, ...asked } = query;
+        const { at, has_more, gone, ...lists } = await readChanges(pool, { accountId, ...asked });
+        const [created = [], changed = []] = await readRows({
+          accountId,
+          lists: [lists.created, lists.changed],
+          parts,
+        });
         return { at, created, hasMore: has_more, changed, gone };
       },
     }),

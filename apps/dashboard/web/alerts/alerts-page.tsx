@@ -7,6 +7,7 @@ import { useAction, useMayChange, usePages, useQuery } from "../data/query.js";
 import { Ago, Moment } from "../ui/ago.js";
 import { ButtonLink, RunButton } from "../ui/button.js";
 import { Segmented } from "../ui/choices.js";
+import { ExportMenu } from "../ui/export-menu.js";
 import { formatThings } from "../ui/format.js";
 import { ActionError, Empty, Loaded, Page, Panel, StatusDot } from "../ui/page.js";
 import { actionsColumn, type Column, Pager, Table } from "../ui/table.js";
@@ -40,7 +41,12 @@ export function AlertsPage() {
     <Page
       title="Alerts"
       note="A mail goes out when a trace fails. Many failures at once share a summary."
-      actions={<ButtonLink text="Channels" href="/dashboard/channels" />}
+      actions={
+        <>
+          <ButtonLink text="Channels" href="/dashboard/channels" />
+          <ExportMenu path={`/exports${path}`} />
+        </>
+      }
     >
       {first.data?.hasMails === false && (
         <p class="alerts-plan">

@@ -2,6 +2,7 @@ import "./conversations.css";
 import type { SessionList } from "../../src/conversations/conversations.route.js";
 import { queryOf } from "../data/paths.js";
 import { Ago } from "../ui/ago.js";
+import { ExportMenu } from "../ui/export-menu.js";
 import { formatDuration } from "../ui/format.js";
 import { useRecentDays } from "../ui/list-filters.js";
 import { Page } from "../ui/page.js";
@@ -13,7 +14,11 @@ type Session = SessionList["sessions"][number];
 export function ConversationsPage() {
   const { filters, query } = useRecentDays(["1", "7", "30", "90"], ["user", "environment"]);
   return (
-    <Page title="Conversations" note="Traces with the same session_id, the latest first. UTC days.">
+    <Page
+      title="Conversations"
+      note="Traces with the same session_id, the latest first. UTC days."
+      actions={<ExportMenu path={`/exports/sessions${query}`} />}
+    >
       {filters}
       <SumsList<SessionList, Session>
         name="Conversations"

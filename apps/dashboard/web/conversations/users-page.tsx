@@ -2,6 +2,7 @@ import "./conversations.css";
 import type { UserList } from "../../src/conversations/conversations.route.js";
 import { queryOf } from "../data/paths.js";
 import { Ago } from "../ui/ago.js";
+import { ExportMenu } from "../ui/export-menu.js";
 import { formatCount } from "../ui/format.js";
 import { useRecentDays } from "../ui/list-filters.js";
 import { Page } from "../ui/page.js";
@@ -13,7 +14,11 @@ type User = UserList["users"][number];
 export function UsersPage() {
   const { filters, query } = useRecentDays(["1", "7", "30", "90"], ["environment"]);
   return (
-    <Page title="Users" note="Traces with the same user_id, the latest first. UTC days.">
+    <Page
+      title="Users"
+      note="Traces with the same user_id, the latest first. UTC days."
+      actions={<ExportMenu path={`/exports/users${query}`} />}
+    >
       {filters}
       <SumsList<UserList, User>
         name="Users"

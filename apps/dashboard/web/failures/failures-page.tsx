@@ -7,6 +7,7 @@ import { nextByCursor, useMayChange, usePages, useQuery } from "../data/query.js
 import { Ago } from "../ui/ago.js";
 import { Button, RunButton } from "../ui/button.js";
 import { Segmented } from "../ui/choices.js";
+import { ExportMenu } from "../ui/export-menu.js";
 import { formatCount } from "../ui/format.js";
 import { useRecentDays } from "../ui/list-filters.js";
 import { ActionError, Empty, Loaded, Page, Panel } from "../ui/page.js";
@@ -42,7 +43,12 @@ export function FailuresPage() {
   return (
     <Page
       title="Failures"
-      actions={state}
+      actions={
+        <>
+          {state}
+          <ExportMenu path={`/exports${path}`} />
+        </>
+      }
       note="Failed traces by agent, failing span and error, without numbers and ids. UTC days."
     >
       {filters}

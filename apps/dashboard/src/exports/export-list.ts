@@ -37,6 +37,8 @@ const formats = {
   },
 } as const;
 
+export const exportFormats = Object.keys(formats) as [keyof typeof formats, ...(keyof typeof formats)[]];
+
 /** Each holds one page in memory until its client takes it. */
 const exportLimits = {
   name: "exports",
