@@ -53,6 +53,7 @@ import { createTraceShares, traceRoutes } from "./trace/trace.route.js";
 import { createRowReader } from "./traces/list-rows.js";
 import { oneTraceRoutes } from "./traces/one-trace.route.js";
 import { traceListRoutes } from "./traces/traces.route.js";
+import { viewRoutes } from "./views/views.route.js";
 
 const maxBodyBytes = 65_536;
 
@@ -88,6 +89,7 @@ function routesOf(deps: ReturnType<typeof withShares>): Route[] {
     ...siteRoutes(deps),
     ...traceListRoutes(deps),
     ...oneTraceRoutes(deps),
+    ...viewRoutes(deps),
     ...traceRoutes(deps),
     ...lastSuccessRoutes(deps),
     ...scoreRoutes(deps),

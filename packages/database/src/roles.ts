@@ -84,6 +84,7 @@ export const tableGrants = {
   pending_span: { trace_api: all, worker: "SELECT, DELETE" },
   person: { worker: "SELECT (id), DELETE", dashboard: all },
   rate_limit: { analytics_api: write, worker: "SELECT, DELETE", dashboard: write },
+  saved_view: { worker: "SELECT, DELETE", dashboard: all },
   score: { trace_api: "SELECT, INSERT, DELETE", worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, INSERT, DELETE" },
   session: { worker: "SELECT, DELETE", dashboard: all },
   site: {

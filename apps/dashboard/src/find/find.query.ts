@@ -20,7 +20,7 @@ const beginningSql = (label: "session_id" | "user_id") => `
 
 /**
  * What an account has of a name with all words, at most 8 of each kind: its agents by `agent_pkey`, sites by
- * `site_account_id_idx`, newest traces by `trace_listing_idx`; conversations and users that begin so, by probes of
+ * `site_account_id_idx`, newest traces by `trace_listing_idx`, views by `saved_view_account_id_name_key`; conversations and users that begin so, by probes of
  * `trace_session_idx` and `trace_user_idx`.
  */
 const findSql = `
@@ -35,12 +35,15 @@ const findSql = `
     SELECT id, name, agent_id FROM trace WHERE account_id = $1 ORDER BY started_at DESC, id DESC LIMIT ${newestTraces}
   ) traces WHERE ${hasWords("name")} LIMIT ${maxFound})
   UNION ALL
+  (SELECT 'view', query, name, NULL FROM saved_view WHERE account_id = $1 AND ${hasWords("name")} LIMIT ${maxFound})
+  UNION ALL
   SELECT 'session', value, value, NULL FROM (${beginningSql("session_id")}) sessions
   UNION ALL
   SELECT 'user', value, value, NULL FROM (${beginningSql("user_id")}) users`;
 
 export interface Found {
-  kind: "agent" | "site" | "trace" | "session" | "user";
+  kind: "agent" | "site" | "trace" | "session" | "user" | "view";
+  /** Of a view its query. */
   id: string;
   name: string;
   /** A site's domain, or a trace's agent. */

@@ -44,6 +44,7 @@ const membersWrites = [
   ...["POST /traces/:id/scores", "DELETE /traces/:id/scores/:score_id"],
   ...["PUT /failures/:failure_id/mute", "DELETE /failures/:failure_id/mute", "PUT /failures/:failure_id/assignee"],
   ...["PUT /failures/:failure_id/resolved", "DELETE /failures/:failure_id/resolved"],
+  ...["POST /views", "PATCH /views/:view_id", "DELETE /views/:view_id"],
   ...["POST /sites/:id/goals", "POST /sites/:id/funnels", "PUT /report"],
   ...[
     "POST /keys",

@@ -120,6 +120,7 @@ const kinds: Readonly<
   agent: ["Agents", (id) => `/dashboard/agents/${encodeURIComponent(id)}`],
   site: ["Sites", (id) => `/dashboard/sites/${id}`],
   trace: ["Traces", traceHref],
+  view: ["Saved views", (query) => `/dashboard/traces${query}`],
   session: ["Conversations", (id) => `/dashboard/conversations/${encodeURIComponent(id)}`],
   user: ["Users", (user) => `/dashboard/traces${queryOf({ user })}`],
 };

@@ -13,6 +13,7 @@ const noFilters: Filters = {
   to: "",
   after: "",
   labels: {},
+  columns: "",
 };
 
 describe("the filters", () => {
@@ -30,6 +31,7 @@ describe("the filters", () => {
         agent: fc.string(),
         longerMs: fc.nat(),
         after: fc.base64String(),
+        columns: fc.constantFrom("", "none", "agent,cost"),
         labels: fc.record(
           { session: label, user: label, environment: label, release: label, tag: label },
           { requiredKeys: [] },

@@ -16,6 +16,8 @@ export interface Filters {
   /** The list begins after this cursor of the API. */
   after: string;
   labels: Labels;
+  /** Names of columns with commas; empty for those that the browser keeps. */
+  columns: string;
 }
 
 type StatusFilter = "all" | "failed" | "running";
@@ -55,6 +57,7 @@ export function readFilters(search: string): Filters {
     ...readRange(query),
     after: query.get("after") ?? "",
     labels: readLabels((name) => query.get(name)),
+    columns: (query.get("columns") ?? "").slice(0, 200),
   };
 }
 
@@ -85,7 +88,8 @@ export function isSearch({ text }: Filters): boolean {
 }
 
 /** The address's query with its question mark; empty without filters. */
-export function writeFilters({ text, status, agent, longerMs, range, from, to, after, labels }: Filters): string {
+export function writeFilters(filters: Filters): string {
+  const { text, status, agent, longerMs, range, from, to, after, labels, columns } = filters;
   const days = from === "" ? { range } : { from, to };
   return queryOf({
     q: text,
@@ -95,6 +99,7 @@ export function writeFilters({ text, status, agent, longerMs, range, from, to, a
     ...labels,
     ...days,
     after,
+    columns,
   });
 }
 
@@ -104,8 +109,8 @@ export function pathOf(filters: Filters, now: Date, { cursor = filters.after, li
 }
 
 /** The path of the whole list as a file. */
-export function exportPath(filters: Filters, now: Date, format: "ndjson" | "csv"): string {
-  return `/dashboard/api/traces/export${queryOf({ format, ...findQuery(filters, now) })}`;
+export function exportPath(filters: Filters, now: Date): string {
+  return `/traces/export${queryOf(findQuery(filters, now))}`;
 }
 
 function findQuery(filters: Filters, now: Date) {

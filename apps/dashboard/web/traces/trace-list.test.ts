@@ -30,6 +30,7 @@ function start(parts: Partial<TraceListDeps> = {}) {
       if (answer === undefined) throw new Error("No answer");
       return answer as T;
     },
+    include: "",
     pathOf: (cursor) => `/traces?cursor=${cursor ?? ""}`,
     takesAll: true,
     isSearch: false,

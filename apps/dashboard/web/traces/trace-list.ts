@@ -24,6 +24,8 @@ export interface TraceListState {
 export interface TraceListDeps {
   get<T>(path: string): Promise<T>;
   pathOf(cursor: string | undefined): string;
+  /** Parts of the rows, as in the list's path; empty for the usual ones. */
+  include: string;
   /** Whether a new trace belongs to the list by itself; otherwise the first page tells. */
   takesAll: boolean;
   /** Whether the server looks into contents: that takes long. */
@@ -96,6 +98,7 @@ function createChangesReader(deps: TraceListDeps, store: Store) {
     if (after !== undefined) query.set("after", after);
     const ids = deps.idsOnScreen();
     query.set("ids", ids.join());
+    if (deps.include !== "") query.set("include", deps.include);
     if (since !== undefined && ids.every((id) => asked.has(id))) query.set("since", since);
     const answer = await deps.get<TraceChangesAnswer>(`/traces/changes?${query}`);
     since = answer.at;

@@ -9,33 +9,47 @@ import { api } from "../data/api.js";
 import { useAction, useMe, useQuery } from "../data/query.js";
 import { Button } from "../ui/button.js";
 import { CopyField } from "../ui/copy-button.js";
+import { ExportMenu } from "../ui/export-menu.js";
 import { TextField } from "../ui/form.js";
 import { formatBytes, formatCount, formatDay, formatThings } from "../ui/format.js";
-import { Menu, MenuItem } from "../ui/menu.js";
 import { ActionError, Banner, Empty, ErrorNote, Page, Panel, Skeleton } from "../ui/page.js";
 import { Pager } from "../ui/table.js";
 import { useKeys } from "../ui/use-keys.js";
+import { partsFor, useColumns, writeColumns } from "./columns.js";
 import { examplesOf } from "./examples.js";
 import { activeFilters, exportPath, type Filters, pathOf, readFilters, writeFilters } from "./filters.js";
+import { ColumnsButton, ViewsMenu } from "./list-menus.js";
 import { TraceFilters } from "./trace-filters.js";
 import { maxRows, type TraceListState } from "./trace-list.js";
-import { TracesTable } from "./traces-table.js";
+import { type ColumnName, TracesTable } from "./traces-table.js";
 import { useTraceList } from "./use-trace-list.js";
 
 export function TracesPage() {
   const { url, route } = useLocation();
   const filters = readFilters(new URL(url, location.origin).search);
   const table = useRef<HTMLDivElement>(null);
-  const { state, list } = useTraceList(filters, table);
+  const { columns, keepColumns } = useColumns(filters.columns);
+  const { state, list } = useTraceList(filters, partsFor(columns), table);
   const usage = useQuery<Usage>(state?.isLoaded ? "/usage" : undefined, { staleMs: 30_000, pollMs: 60_000 });
   const now = useNow();
   useKeys(moveByKey);
   const setFilters = (next: Filters) => route(hrefOf(next), true);
   const isEmpty = state?.isLoaded === true && state.rows.length === 0 && state.cursor === null;
   const isFirst = isEmpty && activeFilters(filters).length === 0;
+  const setColumns = (next: readonly ColumnName[]) => {
+    keepColumns(next);
+    if (filters.columns !== "") setFilters({ ...filters, columns: writeColumns(next) });
+  };
+  const actions = (
+    <>
+      <ViewsMenu query={writeFilters({ ...filters, after: "", columns: writeColumns(columns) })} />
+      <ColumnsButton columns={columns} onColumns={setColumns} />
+      {!isEmpty && <ExportMenu path={exportPath(filters, now)} />}
+    </>
+  );
   const live = state?.isLive && <span class="live">Live</span>;
   return (
-    <Page title="Traces" aside={live} actions={!isEmpty && <ExportMenu filters={filters} now={now} />}>
+    <Page title="Traces" aside={live} actions={!isFirst && actions}>
       {usage.data && <LimitLine usage={usage.data} />}
       {isFirst ? (
         <FirstTrace />
@@ -55,7 +69,13 @@ export function TracesPage() {
             <Panel isFlush>
               {!state?.isLoaded && !state?.error && <Skeleton rows={10} />}
               {state && state.rows.length > 0 && (
-                <TracesTable rows={state.rows} now={now} retentionDays={usage.data?.retention_days} body={table} />
+                <TracesTable
+                  rows={state.rows}
+                  now={now}
+                  retentionDays={usage.data?.retention_days}
+                  body={table}
+                  columns={columns}
+                />
               )}
               {state && <End state={state} filters={filters} onMore={() => void list.more()} />}
             </Panel>
@@ -63,19 +83,6 @@ export function TracesPage() {
         </>
       )}
     </Page>
-  );
-}
-
-/** The whole list in its order, however many pages it has. */
-function ExportMenu({ filters, now }: { filters: Filters; now: Date }) {
-  return (
-    <Menu label="Export" icon="download">
-      {(["ndjson", "csv"] as const).map((format) => (
-        <MenuItem key={format} href={exportPath(filters, now, format)} download>
-          {format.toUpperCase()}
-        </MenuItem>
-      ))}
-    </Menu>
   );
 }
 

@@ -1,8 +1,8 @@
-import type { RefObject } from "preact";
+import type { ComponentChildren, RefObject } from "preact";
 import type { TraceRow } from "../../src/traces/traces.route.js";
 import { Ago } from "../ui/ago.js";
 import { addDays } from "../ui/day-range.js";
-import { dayOf, formatDay, formatDuration, startOfDay } from "../ui/format.js";
+import { dayOf, formatCount, formatDay, formatDuration, startOfDay } from "../ui/format.js";
 import { Icon } from "../ui/icon.js";
 import { StatusDot } from "../ui/page.js";
 import { type Head, TableFrame, TableHead } from "../ui/table.js";
@@ -10,40 +10,93 @@ import { Cost, Tokens } from "../ui/usage.js";
 import { useNarrow } from "../ui/use-size.js";
 import { groupByDay, isFailed } from "./rows.js";
 
+interface TraceColumn extends Head {
+  widthPx: number;
+  class?: string;
+  cell(row: TraceRow): ComponentChildren;
+  /** The part of the list's `include` that it needs beyond the usual ones. */
+  needs?: "models" | "scores";
+}
+
+const label = (text: string, cell: TraceColumn["cell"]): TraceColumn => ({
+  text,
+  widthPx: 132,
+  class: "soft cut",
+  cell,
+});
+
+/** The columns between a trace's name and its start. */
+export const traceColumns = {
+  agent: { ...label("Agent", ({ agent_id }) => agent_id), class: "mono soft cut" },
+  duration: {
+    text: "Duration",
+    widthPx: 106,
+    isNumber: true,
+    cell: ({ duration_ms: ms }) => (ms === null ? "" : formatDuration(ms)),
+  },
+  tokens: { text: "Tokens", widthPx: 76, isNumber: true, cell: (row) => <Tokens of={row} /> },
+  cost: { text: "Cost", widthPx: 104, isNumber: true, cell: ({ cost_usd }) => <Cost usd={cost_usd} /> },
+  model: { ...label("Model", ({ models }) => models?.join(", ")), needs: "models" },
+  score: {
+    ...label("Score", ({ scores }) => scores?.map(({ name, value }) => `${name}: ${textOf(value)}`).join(", ")),
+    needs: "scores",
+  },
+  user: label("User", ({ user_id }) => user_id),
+  conversation: label("Conversation", ({ session_id }) => session_id),
+  environment: label("Environment", ({ environment }) => environment),
+  release: label("Release", ({ release }) => release),
+  tags: label("Tags", ({ tags }) => tags?.join(", ")),
+} as const satisfies Record<string, TraceColumn>;
+
+export type ColumnName = keyof typeof traceColumns;
+
+export const usualColumns: readonly ColumnName[] = ["agent", "duration", "tokens", "cost"];
+
+function textOf(value: number | boolean | string): string {
+  if (typeof value === "number") return formatCount(value);
+  return typeof value === "boolean" ? (value ? "yes" : "no") : value;
+}
+
 interface TracesTableProps {
   rows: readonly TraceRow[];
   now: Date;
   retentionDays: number | undefined;
   body: RefObject<HTMLDivElement | null>;
+  columns?: readonly ColumnName[];
 }
 
-const columns: readonly Head[] = [
-  { text: "Status" },
-  { text: "Trace" },
-  { text: "Agent" },
-  { text: "Duration", isNumber: true },
-  { text: "Tokens", isNumber: true },
-  { text: "Cost", isNumber: true },
-  { text: "Started", isNumber: true },
-];
+const [statusPx, namePx, startedPx] = [96, 230, 114];
 
-export function TracesTable({ rows, now, retentionDays, body }: TracesTableProps) {
+export function TracesTable({ rows, now, retentionDays, body, columns = usualColumns }: TracesTableProps) {
   const isNarrow = useNarrow(720);
-  const shown = isNarrow ? columns.slice(0, 2) : columns;
+  const own = isNarrow ? [] : columns.map((name): TraceColumn => traceColumns[name]);
+  const heads = [
+    { text: "Status" },
+    { text: "Trace" },
+    ...own,
+    ...(isNarrow ? [] : [{ text: "Started", isNumber: true }]),
+  ];
+  const widths = [statusPx, undefined, ...own.map(({ widthPx }) => widthPx), ...(isNarrow ? [] : [startedPx])];
+  const leastPx = isNarrow ? 0 : widths.reduce<number>((sum, px) => sum + (px ?? namePx), 0);
   return (
-    <div class="traces" ref={body}>
+    <div class="traces" ref={body} style={{ "--least": `${leastPx}px` }}>
       <TableFrame name="Traces">
-        <TableHead columns={shown} />
+        <colgroup>
+          {widths.map((px, at) => (
+            <col key={at} style={px === undefined ? {} : { width: `${px}px` }} />
+          ))}
+        </colgroup>
+        <TableHead columns={heads} />
         {groupByDay(rows).map(({ day, rows: ofDay }) => (
           <tbody key={day}>
             <tr class="day">
-              <th scope="rowgroup" colSpan={shown.length}>
+              <th scope="rowgroup" colSpan={heads.length}>
                 {dayLabel(day, now)}
                 {isPast(day, now, retentionDays) && <span class="day-past">past {retentionDays} days</span>}
               </th>
             </tr>
             {ofDay.map((row) => (
-              <Row key={row.id} row={row} now={now} isNarrow={isNarrow} />
+              <Row key={row.id} row={row} now={now} isNarrow={isNarrow} columns={own} />
             ))}
           </tbody>
         ))}
@@ -52,10 +105,16 @@ export function TracesTable({ rows, now, retentionDays, body }: TracesTableProps
   );
 }
 
-function Row({ row, now, isNarrow }: { row: TraceRow; now: Date; isNarrow: boolean }) {
-  const { id, agent_id, name, status, started_at, duration_ms, error, isMailed } = row;
+interface RowProps {
+  row: TraceRow;
+  now: Date;
+  isNarrow: boolean;
+  columns: readonly TraceColumn[];
+}
+
+function Row({ row, now, isNarrow, columns }: RowProps) {
+  const { id, agent_id, name, status, started_at, error, isMailed } = row;
   const ago = <Ago iso={started_at} now={now} />;
-  const duration = duration_ms === null ? "" : formatDuration(duration_ms);
   return (
     <tr class="trace-row" data-id={id}>
       <td class="trace-status">
@@ -74,34 +133,33 @@ function Row({ row, now, isNarrow }: { row: TraceRow; now: Date; isNarrow: boole
           )}
           {isFailed(row) && error && <span class="trace-error is-error mono cut">{error}</span>}
         </div>
-        <Contents of={row} />
+        <Contents of={row} columns={columns} />
         {isNarrow && (
           <div class="hint wrap">
-            <span class="mono">{agent_id}</span> {duration} <Cost usd={row.cost_usd} /> {ago}
+            <span class="mono">{agent_id}</span> {traceColumns.duration.cell(row)} <Cost usd={row.cost_usd} /> {ago}
           </div>
         )}
       </td>
-      {!isNarrow && (
-        <>
-          <td class="mono soft cut">{agent_id}</td>
-          <td class="number">{duration}</td>
-          <td class="number">
-            <Tokens of={row} />
-          </td>
-          <td class="number">
-            <Cost usd={row.cost_usd} />
-          </td>
-          <td class="number soft">{ago}</td>
-        </>
-      )}
+      {columns.map(({ text, isNumber, class: look, cell }) => (
+        <td key={text} class={isNumber ? "number" : look} dir={isNumber ? undefined : "auto"}>
+          {cell(row)}
+        </td>
+      ))}
+      {!isNarrow && <td class="number soft">{ago}</td>}
     </tr>
   );
 }
 
-function Contents({ of: { name, user_id, environment, release, tags = [], ...row } }: { of: TraceRow }) {
+const labelColumns = ["user", "environment", "release"] as const;
+
+/** Labels without a column of their own, and the beginning of the input. */
+function Contents({ of: row, columns }: { of: TraceRow; columns: readonly TraceColumn[] }) {
   // Some senders name a trace by its first input.
-  const preview = row.preview === name ? null : row.preview;
-  const labels = [user_id, environment, release, ...tags.slice(0, shownTags)].filter(Boolean);
+  const preview = row.preview === row.name ? null : row.preview;
+  const isShown = (name: ColumnName) => columns.includes(traceColumns[name]);
+  const tags = isShown("tags") ? [] : (row.tags ?? []).slice(0, shownTags);
+  const others = labelColumns.filter((name) => !isShown(name)).map((name) => traceColumns[name].cell(row));
+  const labels = [...others, ...tags].filter(Boolean);
   if (!preview && labels.length === 0) return null;
   return (
     <div class="hint trace-contents">

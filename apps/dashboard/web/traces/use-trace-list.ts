@@ -25,16 +25,21 @@ interface Shown {
 }
 
 /** The traces of the filters, kept up to date while the tab is visible. Back, Forward and a reload lead to the same place. */
-export function useTraceList(filters: Filters, table: { current: HTMLElement | null }) {
+export function useTraceList(filters: Filters, include: string, table: { current: HTMLElement | null }) {
   const [, update] = useReducer((count: number, _: undefined) => count + 1, 0);
-  const filterKey = `${writeFilters(filters)} ${zone.value}`;
+  const filterKey = `${writeFilters({ ...filters, columns: include })} ${zone.value}`;
   const shown = useMemo(() => {
     const key = `${entryId()} ${filterKey}`;
     const [state, wanted] = [kept.stateOf(key), kept.placeOf(key)];
     const deps = {
       get: api.get,
       pathOf: (cursor: string | undefined) =>
-        pathOf(filters, new Date(), { limit: shown.wanted ? wayBackRows : pageRows, ...(cursor && { cursor }) }),
+        pathOf(filters, new Date(), {
+          limit: shown.wanted ? wayBackRows : pageRows,
+          include,
+          ...(cursor && { cursor }),
+        }),
+      include,
       takesAll: isOpenEnded(filters) && activeFilters({ ...filters, range: "", after: "" }).length === 0,
       isSearch: isSearch(filters),
       isFromStart: filters.after === "",

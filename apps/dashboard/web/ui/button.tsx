@@ -35,6 +35,7 @@ export function Button({ look, icon, isIconOnly, isBusy, text, onClick, ...rest 
 }
 
 interface RunButtonProps<Input> extends Look {
+  isIconOnly?: boolean;
   of: { isBusy: boolean; run(input: Input): void };
   with: Input;
 }

@@ -120,6 +120,8 @@ const recipes: Readonly<Record<string, () => unknown>> = {
     value: true,
     comment: "{{mark:0}}",
   }),
+  "dashboard POST /dashboard/api/views": () => ({ name: `{{mark:1}}-${random()}`, query: "?q={{mark:0}}" }),
+  "dashboard PATCH /dashboard/api/views/{view_id}": () => ({ name: `{{mark:1}}-${random()}` }),
   "dashboard POST /dashboard/api/channels": () => ({ kind: "webhook", to: `{{hook:0}}/${random()}` }),
   "dashboard POST /dashboard/api/alert-rules": () => ({
     agentId: "{{mark:0}}",
