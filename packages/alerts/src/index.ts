@@ -33,7 +33,7 @@ export {
   retryAlert,
 } from "./list-alerts.query.js";
 export { countUnsentAlerts, measureAlerts } from "./measure-alerts.query.js";
-export { createMute, deleteMute, listMutes } from "./mutes/mutes.query.js";
+export { createMute, deleteMute, listMutes, muteFailures } from "./mutes/mutes.query.js";
 export {
   lastPeriod,
   type Pair,

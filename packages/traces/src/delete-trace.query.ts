@@ -6,12 +6,16 @@ import { lockCalls, settleCalls, settleTraces } from "./model-calls/settle-calls
 /** Takes a few tens of milliseconds. */
 const maxSpansPerStatement = 5_000;
 
-/** Waits for the statements that add calls to the trace: these lock it FOR KEY SHARE until their commit. */
-const lockTraceSql = "SELECT FROM trace WHERE account_id = $1 AND id = $2 FOR UPDATE";
+/**
+ * Waits for the statements that add calls to the traces: these lock them FOR KEY SHARE until their commit. Probes of `trace_pkey`,
+ * in the order of ids: two deletions cannot wait for each other.
+ */
+const lockTracesSql = "SELECT id FROM trace WHERE account_id = $1 AND id = ANY ($2::uuid[]) ORDER BY id FOR UPDATE";
 
-/** The trace's range of `model_call_pkey`. */
-const hasUnsettledSql =
-  "SELECT FROM model_call WHERE account_id = $1 AND trace_id = $2 AND settle_at IS NOT NULL LIMIT 1";
+/** The traces with unsettled calls: their ranges of `model_call_pkey`. */
+const unsettledSql = `
+  SELECT DISTINCT trace_id AS id FROM model_call
+  WHERE account_id = $1 AND trace_id = ANY ($2::uuid[]) AND settle_at IS NOT NULL`;
 
 /**
  * Removes a trace with its log records, contexts, scores, failure, visit and pending alerts (sent and failed ones stay), all or nothing; this hides its spans. An OpenTelemetry trace leaves its
@@ -55,52 +59,62 @@ const deleteSpansSql = `
   )
   SELECT last FROM chunk`;
 
-interface TraceToDelete {
+interface TracesToDelete {
   accountId: string;
-  traceId: string;
+  traceIds: readonly string[];
 }
 
-/** Deletes a trace, then its spans in chunks; false for an unknown trace, though an interrupted deletion's spans go. */
-export function createTraceDeleter(deps: LoggedBatching, chunkSpans = maxSpansPerStatement) {
+/** Deletes a trace; false for an unknown one. See {@link createTracesDeleter}. */
+export function createTraceDeleter(deps: LoggedBatching, chunkSpans?: number) {
+  const deleteTraces = createTracesDeleter(deps, chunkSpans);
+  return async (accountId: string, traceId: string) => (await deleteTraces(accountId, [traceId])).length === 1;
+}
+
+/**
+ * Deletes traces by one transaction, then their spans in chunks. Returns the ids of those that were there; of others the spans of
+ * an interrupted deletion go.
+ */
+export function createTracesDeleter(deps: LoggedBatching, chunkSpans = maxSpansPerStatement) {
   const { pool, log } = deps;
-  const deleteTrace = oneByOne(deps, "delete-trace", settleAndDelete, fewWaiting);
+  const deleteTraces = oneByOne(deps, "delete-trace", settleAndDelete, fewWaiting);
   const deleteSpans = oneByOne(deps, "delete-spans", deleteChunk, fewWaiting);
-  return async (accountId: string, traceId: string): Promise<boolean> => {
-    // Most of the work, before the lock.
-    await settleCalls(pool, accountId, traceId);
-    const isDeleted = await deleteTrace({ accountId, traceId });
+  return async (accountId: string, traceIds: readonly string[]): Promise<readonly string[]> => {
+    // Most of the work, before the locks.
+    for (const traceId of traceIds) await settleCalls(pool, accountId, traceId);
+    const deleted = await deleteTraces({ accountId, traceIds });
     try {
-      for (let after: string | null = smallestUuid; after !== null; )
-        after = await deleteSpans({ accountId, traceId, after, chunkSpans });
+      for (const traceId of traceIds)
+        for (let after: string | null = smallestUuid; after !== null; )
+          after = await deleteSpans({ accountId, traceId, after, chunkSpans });
     } catch (error) {
-      if (!isDeleted) throw error;
-      log.warn({ err: error, traceId }, "spans of a deleted trace are left to retention");
+      if (deleted.length === 0) throw error;
+      log.warn({ err: error, traceIds }, "spans of deleted traces are left to retention");
     }
-    return isDeleted;
+    return deleted;
   };
 }
 
 async function deleteChunk(
   pool: pg.Pool,
-  { accountId, traceId, after, chunkSpans }: TraceToDelete & { after: string; chunkSpans: number },
+  { accountId, traceId, after, chunkSpans }: Record<"accountId" | "traceId" | "after", string> & { chunkSpans: number },
 ): Promise<string | null> {
   const statement = { name: "delete-spans", text: deleteSpansSql, values: [accountId, traceId, after, chunkSpans] };
   const { rows } = await pool.query<{ last: string | null }>(statement);
   return rows[0]?.last ?? null;
 }
 
-/** Books the trace's last calls, and deletes it: the money is spent, and the sums keep it. */
-function settleAndDelete(pool: pg.Pool, { accountId, traceId }: TraceToDelete): Promise<boolean> {
-  const values = [accountId, traceId];
+/** Books the traces' last calls, and deletes them: the money is spent, and the sums keep it. */
+function settleAndDelete(pool: pg.Pool, { accountId, traceIds }: TracesToDelete): Promise<string[]> {
   return withTransaction(pool, async (client) => {
-    const { rowCount: found } = await client.query({ name: "lock-ending-trace", text: lockTraceSql, values });
-    if (found !== 1) return false;
-    const { rowCount: unsettled } = await client.query({ name: "has-unsettled-calls", text: hasUnsettledSql, values });
-    if (unsettled === 1) {
-      await lockCalls(client, accountId);
-      await settleTraces(client, "ending", accountId, traceId);
-    }
-    const { rowCount } = await client.query({ name: "delete-trace", text: deleteTraceSql, values });
-    return rowCount === 1;
+    const idsOf = async (name: string, text: string, ids: readonly string[]) => {
+      const { rows } = await client.query<{ id: string }>({ name, text, values: [accountId, ids] });
+      return rows.map(({ id }) => id);
+    };
+    const found = await idsOf("lock-ending-traces", lockTracesSql, traceIds);
+    const unsettled = await idsOf("find-unsettled-traces", unsettledSql, found);
+    if (unsettled.length > 0) await lockCalls(client, accountId);
+    for (const id of unsettled) await settleTraces(client, "ending", accountId, id);
+    for (const id of found) await client.query({ name: "delete-trace", text: deleteTraceSql, values: [accountId, id] });
+    return found;
   });
 }

@@ -25,7 +25,7 @@ export {
 } from "./debugging/read-steps.query.js";
 export { type FoundSpan, searchSpans } from "./debugging/search-spans.query.js";
 export { type Excerpt, type StepTexts, stepSchema, textNames } from "./debugging/steps.js";
-export { createTraceDeleter } from "./delete-trace.query.js";
+export { createTraceDeleter, createTracesDeleter } from "./delete-trace.query.js";
 export { failingSpanSql } from "./failing-span.js";
 export { type ClearFailure, createFailureClearer } from "./failures/group-failures.js";
 export { failureTracesQuerySchema, listFailureTraces } from "./failures/list-failure-traces.query.js";
@@ -36,7 +36,7 @@ export {
   listFailures,
   readTraceFailures,
 } from "./failures/list-failures.query.js";
-export { assignFailure, resolveFailure } from "./failures/mark-failure.query.js";
+export { assignFailure, assignFailures, resolveFailure, resolveFailures } from "./failures/mark-failure.query.js";
 export { readFailure } from "./failures/read-failure.query.js";
 export { arrayLiteral, type Columns, columnArrays, rowSql, textOf, timestamp, unnestSql } from "./field-table.js";
 export { findOtelTrace } from "./find-otel-trace.query.js";
@@ -75,6 +75,7 @@ export {
 export { agentQuerySchema, agentSchema, agentsToList, listAgentNames, listAgents } from "./list-agents.query.js";
 export {
   findTrace,
+  findTraces,
   type ListedTrace,
   listTraces,
   maxExamineMs,

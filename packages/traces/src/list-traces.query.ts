@@ -81,6 +81,21 @@ export async function findTrace(pool: pg.Pool, accountId: string, traceId: strin
   return row && presentListedTrace(row);
 }
 
+/** Probes of `trace_pkey`, in the order of lists. */
+const findTracesSql = `
+  SELECT ${listedColumns} FROM trace t WHERE t.account_id = $1 AND t.id = ANY ($2::uuid[])
+  ORDER BY t.started_at DESC, t.id DESC`;
+
+/** Those of the traces that the account has. */
+export async function findTraces(pool: pg.Pool, accountId: string, ids: readonly string[]): Promise<ListedTrace[]> {
+  const { rows } = await pool.query<ListedTrace>({
+    name: "find-traces",
+    text: findTracesSql,
+    values: [accountId, ids],
+  });
+  return rows.map(presentListedTrace);
+}
+
 export interface TracePage {
   traces: ListedTrace[];
   next: TraceCursor | null;

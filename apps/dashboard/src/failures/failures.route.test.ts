@@ -238,3 +238,64 @@ describe("GET /failures/:failure_id", () => {
     expect(await read()).toMatchObject({ resolved_at: null, assignedTo: null });
   });
 });
+
+describe("POST /failure-marks", () => {
+  it("200: mutes, resolves and assigns the chosen failures, and says of each whether it did", async () => {
+    const { member, list, mutes } = await open();
+    const ids = (await list()).failures.map(({ id }) => id);
+    const results = [...ids.map((id) => ({ id, isDone: true })), { id: nobody, isDone: false }];
+    const mark = async (body: object) =>
+      (await member.post("/failure-marks", { ids: [...ids, nobody], ...body }).expect(200)).body.results;
+    const until = new Date(Date.now() + 3_600_000).toISOString();
+    expect(await mark({ mark: "mute", until })).toEqual(results);
+    expect((await mutes()).map((mute) => mute.until)).toEqual([until, until]);
+    expect(await mark({ mark: "mute", until: null })).toEqual(results);
+    expect((await mutes()).map((mute) => mute.until)).toEqual([null, null]);
+    expect(await mark({ mark: "assign", personId: member.personId })).toEqual(results);
+    expect(await mark({ mark: "resolve" })).toEqual(results);
+    expect((await list("?state=resolved")).failures.map(({ id }) => id)).toEqual(ids);
+    for (const id of ids)
+      expect((await member.get(`/failures/${id}`).expect(200)).body).toMatchObject({ assignedTo: member.personId });
+    await mark({ mark: "assign", personId: null });
+    expect((await member.get(`/failures/${ids[0]}`).expect(200)).body.assignedTo).toBeNull();
+  });
+
+  it("200: changes nothing of another account", async () => {
+    const { list, mutes } = await open();
+    const ids = (await list()).failures.map(({ id }) => id);
+    const other = await dashboard.signIn(await dashboard.makeAccount());
+    for (const mark of [{ mark: "mute", until: null }, { mark: "resolve" }, { mark: "assign", personId: null }]) {
+      const { body } = await other.post("/failure-marks", { ids, ...mark }).expect(200);
+      expect(body.results).toEqual(ids.map((id) => ({ id, isDone: false })));
+    }
+    expect([await mutes(), (await list()).failures.map(({ id }) => id)]).toEqual([[], ids]);
+  });
+
+  it("400: names what is wrong, and marks none", async () => {
+    const { member, list, mutes } = await open();
+    const ids = (await list()).failures.map(({ id }) => id);
+    const stranger = await dashboard.signIn(await dashboard.makeAccount());
+    for (const [field, body] of [
+      ["ids", { ids: [], mark: "resolve" }],
+      ["ids", { ids: Array.from({ length: 101 }, () => nobody), mark: "resolve" }],
+      ["mark", { ids, mark: "delete" }],
+      ["until", { ids, mark: "mute", until: "2020-01-01T00:00:00Z" }],
+      ["until", { ids, mark: "mute" }],
+      ["personId", { ids, mark: "assign", personId: stranger.personId }],
+    ] as const)
+      expect(Object.keys((await member.post("/failure-marks", body).expect(400)).body.fields)).toEqual([field]);
+    expect(await mutes()).toEqual([]);
+  });
+
+  it("409: mutes none where not all have room", async () => {
+    const { accountId, member, list, mutes } = await open();
+    const ids = (await list()).failures.map(({ id }) => id);
+    await pool.query(
+      "INSERT INTO mute (account_id, failure_id) SELECT $1, gen_random_uuid() FROM generate_series(1, 999)",
+      [accountId],
+    );
+    await member.post("/failure-marks", { ids, mark: "mute", until: null }).expect(409);
+    expect(await mutes()).toEqual([]);
+    await member.post("/failure-marks", { ids: [ids[0]], mark: "mute", until: null }).expect(200);
+  });
+});

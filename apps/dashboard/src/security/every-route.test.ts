@@ -23,6 +23,7 @@ const ownersBodies: Readonly<Record<string, object | undefined>> = {
   "PUT /sites/:id/funnels/:funnelId": { name: "f", steps: [someId, someId] },
   "DELETE /sites/:id/funnels/:funnelId": undefined,
   "DELETE /traces/:trace_id": undefined,
+  "POST /traces/delete": { ids: [someId] },
   "POST /channels": { kind: "mail", to: "a@example.com" },
   "POST /channels/:channel_id/link": {},
   "POST /channels/:channel_id/test": {},
@@ -43,7 +44,7 @@ const ownWrites = [
 const membersWrites = [
   ...["POST /traces/:id/scores", "DELETE /traces/:id/scores/:score_id"],
   ...["PUT /failures/:failure_id/mute", "DELETE /failures/:failure_id/mute", "PUT /failures/:failure_id/assignee"],
-  ...["PUT /failures/:failure_id/resolved", "DELETE /failures/:failure_id/resolved"],
+  ...["POST /failure-marks", "PUT /failures/:failure_id/resolved", "DELETE /failures/:failure_id/resolved"],
   ...["POST /views", "PATCH /views/:view_id", "DELETE /views/:view_id"],
   ...["POST /sites/:id/goals", "POST /sites/:id/funnels", "PUT /report"],
   ...[

@@ -3,6 +3,7 @@ import { parseTimestamp } from "@waymark/service/fields";
 import { pageRoute } from "@waymark/service/http";
 import {
   createTracePageReader,
+  findTraces,
   listAgentNames,
   listPartsSchema,
   maxChanges,
@@ -17,6 +18,7 @@ import {
 import { z } from "zod";
 import type { AppDeps } from "../app-deps.js";
 import type { AnswerExport } from "../exports/export-list.js";
+import { manyIds } from "../many-ids.js";
 import { type AnswerOf, viewerOf, viewerRoute } from "../session/viewer.js";
 import type { ReadRows } from "./list-rows.js";
 import { shareStatements } from "./share-statements.js";
@@ -40,6 +42,14 @@ const changesQuery = z.object({
   since: z
     .string()
     .refine((text) => parseTimestamp(text).ok, "Must be the time of an earlier answer")
+    .optional(),
+});
+
+const exportQuery = traceExportSchema.safeExtend({
+  ids: z
+    .string()
+    .transform((text) => text.split(","))
+    .pipe(manyIds)
     .optional(),
 });
 
@@ -72,16 +82,17 @@ export function traceListRoutes({ pool, registry, answerExport, readRows }: AppD
         return { traces, nextCursor: page.next_cursor };
       },
     }),
-    /** The whole list of `GET /traces` with all parts as a file. */
+    /** The whole list of `GET /traces`, or chosen traces, with all parts as a file. */
     pageRoute({
       method: "get",
       path: "/traces/export",
-      query: traceExportSchema,
-      handle({ query: { format, ...query }, request, response }) {
+      query: exportQuery,
+      handle({ query: { format, ids, ...query }, request, response }) {
         const { accountId } = viewerOf(response);
         const find = tracesToFind(accountId, { ...query, limit: exportedRows, cursor: undefined });
         async function read(after: TraceCursor = find.after) {
-          const page = await readPage({ ...find, after });
+          const chosen = ids && { traces: await findTraces(pool, accountId, ids), next: null };
+          const page = chosen ?? (await readPage({ ...find, after }));
           const { traces } = presentTracePage(page);
           const [rows = []] = await readRows({ accountId, lists: [traces], parts: exportedParts });
           return { rows, next: page.next };

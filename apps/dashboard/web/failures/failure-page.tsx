@@ -126,7 +126,7 @@ function Actions({ of: failure, path }: { of: FailureDetail; path: string }) {
           onValue={assign.run}
         />
         {failure.muted_until === null ? (
-          <DialogButton text="Mute" dialog={(close) => <MuteDialog failure={failure} onClose={close} />} />
+          <DialogButton text="Mute" dialog={(close) => <MuteDialog ids={[failure.id]} onClose={close} />} />
         ) : (
           <RunButton text="Unmute" of={unmute} with={failure.id} />
         )}

@@ -6,6 +6,7 @@ import type { FailureList, ListedFailure } from "../../src/failures/failures.rou
 import { nextByCursor, useMayChange, usePages, useQuery } from "../data/query.js";
 import { Ago } from "../ui/ago.js";
 import { Button, RunButton } from "../ui/button.js";
+import { ChoiceBox, takeChoiceKey, useChoice } from "../ui/choice.js";
 import { Segmented } from "../ui/choices.js";
 import { ExportMenu } from "../ui/export-menu.js";
 import { formatCount } from "../ui/format.js";
@@ -13,6 +14,8 @@ import { useRecentDays } from "../ui/list-filters.js";
 import { ActionError, Empty, Loaded, Page, Panel } from "../ui/page.js";
 import { actionsColumn, type Column, Pager, Table } from "../ui/table.js";
 import { MonoLink } from "../ui/usage.js";
+import { useKeys } from "../ui/use-keys.js";
+import { ChosenFailures } from "./chosen-failures.js";
 import { dayChoices, MuteDialog, Muted, MutesPanel, useUnmute } from "./mutes.js";
 
 const states = [
@@ -87,6 +90,8 @@ function FailuresTable({ failures, onChanged }: { failures: readonly ListedFailu
   const [muting, setMuting] = useState<ListedFailure>();
   const unmute = useUnmute(onChanged);
   const mayChange = useMayChange();
+  const choice = useChoice(failures.map(({ id }) => id));
+  useKeys((event) => mayChange && takeChoiceKey(choice, event));
   const actionOf = (failure: ListedFailure) =>
     mayChange &&
     (failure.muted_until === null ? (
@@ -100,6 +105,7 @@ function FailuresTable({ failures, onChanged }: { failures: readonly ListedFailu
       class: "wrap failure-text",
       cell: (failure, isNarrow) => (
         <>
+          {mayChange && <ChoiceBox choice={choice} id={failure.id} name={failure.error ?? "No error text"} />}{" "}
           <FailureText of={failure} />
           {isNarrow && (
             <span class="row small soft failure-more">
@@ -122,8 +128,9 @@ function FailuresTable({ failures, onChanged }: { failures: readonly ListedFailu
   return (
     <>
       <ActionError of={unmute} />
+      <ChosenFailures choice={choice} onChanged={onChanged} />
       <Table isRoomy narrowPx={900} name="Failures" columns={columns} rows={failures} />
-      {muting && <MuteDialog failure={muting} onMuted={onChanged} onClose={() => setMuting(undefined)} />}
+      {muting && <MuteDialog ids={[muting.id]} onMuted={onChanged} onClose={() => setMuting(undefined)} />}
     </>
   );
 }

@@ -1,10 +1,11 @@
-import type { MuteBody, MuteList } from "../../src/failures/failure-marks.route.js";
+import type { MarkedFailures, MarksBody, MuteList } from "../../src/failures/failure-marks.route.js";
 import { api } from "../data/api.js";
 import { useAction, useMayChange } from "../data/query.js";
 import { Moment } from "../ui/ago.js";
 import { RunButton } from "../ui/button.js";
+import { inPortions } from "../ui/choice.js";
 import { FormDialog, Radios, useForm } from "../ui/form.js";
-import { formatCount } from "../ui/format.js";
+import { formatCount, formatThings } from "../ui/format.js";
 import { ActionError, Panel } from "../ui/page.js";
 import { actionsColumn, type Column, Table } from "../ui/table.js";
 
@@ -21,23 +22,28 @@ const lengths = [
 
 const dayMs = 86_400_000;
 
-export function MuteDialog({
-  failure,
-  onMuted,
-  onClose,
-}: {
-  failure: { id: string };
+type Mark<Body> = Body extends unknown ? Omit<Body, "ids"> : never;
+
+/** Marks many failures, and returns the ids of those that are still there. */
+export function markFailures(ids: readonly string[], mark: Mark<MarksBody>): Promise<string[]> {
+  return inPortions(ids, (portion) => api.post<MarkedFailures>("/failure-marks", { ...mark, ids: portion }));
+}
+
+interface MuteDialogProps {
+  ids: readonly string[];
   onMuted?(): void;
   onClose(): void;
-}) {
+}
+
+export function MuteDialog({ ids, onMuted, onClose }: MuteDialogProps) {
   const initial: { until: (typeof lengths)[number]["value"] } = { until: "1" };
   const mute = ({ until }: typeof initial) => {
     const time = until === "good" ? null : new Date(Date.now() + Number(until) * dayMs).toISOString();
-    return api.put(`/failures/${failure.id}/mute`, { until: time } satisfies MuteBody);
+    return markFailures(ids, { mark: "mute", until: time });
   };
   const form = useForm(initial, mute, {
     invalidates,
-    says: "Failure muted",
+    says: `Muted: ${formatThings(ids.length, "failure")}`,
     refusalAt: "until",
     onDone: () => {
       onMuted?.();
@@ -45,10 +51,15 @@ export function MuteDialog({
     },
   });
   return (
-    <FormDialog title="Mute this failure?" verb="Mute" form={form} onClose={onClose}>
+    <FormDialog
+      title={ids.length === 1 ? "Mute this failure?" : `Mute ${ids.length} failures?`}
+      verb="Mute"
+      form={form}
+      onClose={onClose}
+    >
       <p>
-        Its traces send no mails and no other messages meanwhile. They stay in this list, and Waymark counts the silent
-        alerts.
+        Their traces send no mails and no other messages meanwhile. They stay in this list, and Waymark counts the
+        silent alerts.
       </p>
       <Radios label="How long" choices={lengths} {...form.field("until")} />
     </FormDialog>

@@ -8,6 +8,7 @@ import type { TraceList } from "../../src/traces/traces.route.js";
 import { api } from "../data/api.js";
 import { useAction, useMe, useQuery } from "../data/query.js";
 import { Button } from "../ui/button.js";
+import { takeChoiceKey, useChoice } from "../ui/choice.js";
 import { CopyField } from "../ui/copy-button.js";
 import { ExportMenu } from "../ui/export-menu.js";
 import { TextField } from "../ui/form.js";
@@ -15,6 +16,7 @@ import { formatBytes, formatCount, formatDay, formatThings } from "../ui/format.
 import { ActionError, Banner, Empty, ErrorNote, Page, Panel, Skeleton } from "../ui/page.js";
 import { Pager } from "../ui/table.js";
 import { useKeys } from "../ui/use-keys.js";
+import { ChosenTraces } from "./chosen-traces.js";
 import { partsFor, useColumns, writeColumns } from "./columns.js";
 import { examplesOf } from "./examples.js";
 import { activeFilters, exportPath, type Filters, pathOf, readFilters, writeFilters } from "./filters.js";
@@ -32,7 +34,8 @@ export function TracesPage() {
   const { state, list } = useTraceList(filters, partsFor(columns), table);
   const usage = useQuery<Usage>(state?.isLoaded ? "/usage" : undefined, { staleMs: 30_000, pollMs: 60_000 });
   const now = useNow();
-  useKeys(moveByKey);
+  const choice = useChoice((state?.rows ?? []).map(({ id }) => id));
+  useKeys((event) => takeChoiceKey(choice, event) || moveByKey(event));
   const setFilters = (next: Filters) => route(hrefOf(next), true);
   const isEmpty = state?.isLoaded === true && state.rows.length === 0 && state.cursor === null;
   const isFirst = isEmpty && activeFilters(filters).length === 0;
@@ -67,6 +70,7 @@ export function TracesPage() {
             <NoMatch filters={filters} />
           ) : (
             <Panel isFlush>
+              <ChosenTraces choice={choice} onDeleted={() => void list.poll()} />
               {!state?.isLoaded && !state?.error && <Skeleton rows={10} />}
               {state && state.rows.length > 0 && (
                 <TracesTable
@@ -75,6 +79,7 @@ export function TracesPage() {
                   retentionDays={usage.data?.retention_days}
                   body={table}
                   columns={columns}
+                  choice={choice}
                 />
               )}
               {state && <End state={state} filters={filters} onMore={() => void list.more()} />}

@@ -1,6 +1,7 @@
 import type { ComponentChildren, RefObject } from "preact";
 import type { TraceRow } from "../../src/traces/traces.route.js";
 import { Ago } from "../ui/ago.js";
+import { type Choice, ChoiceBox } from "../ui/choice.js";
 import { addDays } from "../ui/day-range.js";
 import { dayOf, formatCount, formatDay, formatDuration, startOfDay } from "../ui/format.js";
 import { Icon } from "../ui/icon.js";
@@ -63,20 +64,25 @@ interface TracesTableProps {
   retentionDays: number | undefined;
   body: RefObject<HTMLDivElement | null>;
   columns?: readonly ColumnName[];
+  /** Of rows, where a person may choose some. */
+  choice?: Choice | undefined;
 }
 
-const [statusPx, namePx, startedPx] = [96, 230, 114];
+const [boxPx, statusPx, namePx, startedPx] = [34, 96, 230, 114];
 
-export function TracesTable({ rows, now, retentionDays, body, columns = usualColumns }: TracesTableProps) {
+export function TracesTable({ rows, now, retentionDays, body, columns = usualColumns, choice }: TracesTableProps) {
   const isNarrow = useNarrow(720);
   const own = isNarrow ? [] : columns.map((name): TraceColumn => traceColumns[name]);
+  const started = isNarrow ? [] : [{ text: "Started", isNumber: true, widthPx: startedPx }];
+  const boxes = choice ? [{ text: "Choose", sign: "", widthPx: boxPx }] : [];
   const heads = [
-    { text: "Status" },
-    { text: "Trace" },
+    ...boxes,
+    { text: "Status", widthPx: statusPx },
+    { text: "Trace", widthPx: undefined },
     ...own,
-    ...(isNarrow ? [] : [{ text: "Started", isNumber: true }]),
+    ...started,
   ];
-  const widths = [statusPx, undefined, ...own.map(({ widthPx }) => widthPx), ...(isNarrow ? [] : [startedPx])];
+  const widths = heads.map(({ widthPx }) => widthPx);
   const leastPx = isNarrow ? 0 : widths.reduce<number>((sum, px) => sum + (px ?? namePx), 0);
   return (
     <div class="traces" ref={body} style={{ "--least": `${leastPx}px` }}>
@@ -96,7 +102,7 @@ export function TracesTable({ rows, now, retentionDays, body, columns = usualCol
               </th>
             </tr>
             {ofDay.map((row) => (
-              <Row key={row.id} row={row} now={now} isNarrow={isNarrow} columns={own} />
+              <Row key={row.id} row={row} now={now} isNarrow={isNarrow} columns={own} choice={choice} />
             ))}
           </tbody>
         ))}
@@ -110,13 +116,19 @@ interface RowProps {
   now: Date;
   isNarrow: boolean;
   columns: readonly TraceColumn[];
+  choice: Choice | undefined;
 }
 
-function Row({ row, now, isNarrow, columns }: RowProps) {
+function Row({ row, now, isNarrow, columns, choice }: RowProps) {
   const { id, agent_id, name, status, started_at, error, isMailed } = row;
   const ago = <Ago iso={started_at} now={now} />;
   return (
     <tr class="trace-row" data-id={id}>
+      {choice && (
+        <td class="trace-choice">
+          <ChoiceBox choice={choice} id={id} name={name || "(no name)"} />
+        </td>
+      )}
       <td class="trace-status">
         <StatusDot state={status} />
       </td>

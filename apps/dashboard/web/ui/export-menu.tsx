@@ -1,9 +1,9 @@
 import { Menu, MenuItem } from "./menu.js";
 
 /** The whole list of a path of `/dashboard/api` in its order, however many pages it has. */
-export function ExportMenu({ path }: { path: string }) {
+export function ExportMenu({ path, label = "Export" }: { path: string; label?: string }) {
   return (
-    <Menu label="Export" icon="download">
+    <Menu label={label} icon="download">
       {["ndjson", "csv"].map((format) => (
         <MenuItem key={format} href={`/dashboard/api${path}${path.includes("?") ? "&" : "?"}format=${format}`} download>
           {format.toUpperCase()}

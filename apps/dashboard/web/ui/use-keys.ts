@@ -19,5 +19,5 @@ export function useKeys(onKey: (event: KeyboardEvent) => boolean): void {
 
 function isTaken(target: EventTarget | null): boolean {
   if (document.querySelector("dialog[open], [popover]:popover-open")) return true;
-  return target instanceof Element && target.closest("input, textarea, select") !== null;
+  return target instanceof Element && target.closest("input:not(.choice), textarea, select") !== null;
 }

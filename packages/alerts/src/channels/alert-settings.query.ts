@@ -58,14 +58,14 @@ export async function changeAlertSettings(
   return rows[0];
 }
 
-/** @param sql selects what the account has. @throws AppError 409 where that is the limit or more */
+/** @param sql selects what the account has, without the `added` ones. @throws AppError 409 where they are too many together */
 export async function requireRoom(
   client: Queryable,
   sql: string,
   values: readonly string[],
-  { limit, what }: { limit: number; what: string },
+  { limit, what, added = 1 }: { limit: number; what: string; added?: number },
 ): Promise<void> {
   const { rowCount } = await client.query(sql, [...values]);
-  if ((rowCount ?? 0) < limit) return;
+  if ((rowCount ?? 0) + added <= limit) return;
   throw new AppError("account_full", { details: { limit, reason: `An account has at most ${limit} ${what}.` } });
 }

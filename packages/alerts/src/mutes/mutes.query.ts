@@ -34,28 +34,50 @@ export async function listMutes(db: Queryable, accountId: string, failureId?: st
   return rows.map(textTimes);
 }
 
+/** Probes of `failure_pkey` and `mute_pkey`. */
 const muteSql = `
-  INSERT INTO mute (account_id, failure_id, until) SELECT account_id, id, $3 FROM failure WHERE account_id = $1 AND id = $2
-  ON CONFLICT (account_id, failure_id) DO UPDATE SET until = EXCLUDED.until`;
+  INSERT INTO mute (account_id, failure_id, until) SELECT account_id, id, $3 FROM failure
+  WHERE account_id = $1 AND id = ANY ($2::uuid[]) ORDER BY id
+  ON CONFLICT (account_id, failure_id) DO UPDATE SET until = EXCLUDED.until RETURNING failure_id AS id`;
+
+interface FailuresToMute {
+  failureIds: readonly string[];
+  /** For good if not told. */
+  until?: string | undefined;
+  now: Date;
+}
+
+/**
+ * Mutes failures by one transaction, and returns the ids of those that the account has.
+ * @throws AppError 400 for a past time, 409 for an account with 1,000 mutes
+ */
+export async function muteFailures(
+  pool: pg.Pool,
+  accountId: string,
+  { failureIds, until, now }: FailuresToMute,
+): Promise<string[]> {
+  if (until !== undefined && Date.parse(until) <= now.getTime())
+    throw validationError({ until: "Must be a time to come" });
+  return withTransaction(pool, async (client) => {
+    await openRouting(client, accountId);
+    const { rows } = await client.query<{ id: string }>(muteSql, [accountId, failureIds, until ?? null]);
+    const mutesSql = "SELECT FROM mute WHERE account_id = $1";
+    await requireRoom(client, mutesSql, [accountId], { limit: maxMutesPerAccount, what: "mutes", added: 0 });
+    return rows.map(({ id }) => id);
+  });
+}
 
 /** Until a time, or for good. @throws AppError 400 for a past time, 404, or 409 for an account with 1,000 mutes */
 export async function createMute(
   pool: pg.Pool,
   accountId: string,
-  { failureId, until, now }: { failureId: string; until?: string | undefined; now: Date },
+  { failureId, ...options }: { failureId: string; until?: string | undefined; now: Date },
 ) {
-  if (until !== undefined && Date.parse(until) <= now.getTime())
-    throw validationError({ until: "Must be a time to come" });
-  if (!isUuid(failureId)) throw new AppError("failure_not_found");
-  return withTransaction(pool, async (client) => {
-    await openRouting(client, accountId);
-    const othersSql = "SELECT FROM mute WHERE account_id = $1 AND failure_id <> $2";
-    await requireRoom(client, othersSql, [accountId, failureId], { limit: maxMutesPerAccount, what: "mutes" });
-    await client.query(muteSql, [accountId, failureId, until ?? null]);
-    const [mute] = await listMutes(client, accountId, failureId);
-    if (!mute) throw new AppError("failure_not_found");
-    return mute;
-  });
+  const failureIds = isUuid(failureId) ? [failureId] : [];
+  const [id] = await muteFailures(pool, accountId, { failureIds, ...options });
+  const [mute] = id === undefined ? [] : await listMutes(pool, accountId, id);
+  if (!mute) throw new AppError("failure_not_found");
+  return mute;
 }
 
 /** Ends a mute: further failures are told again. An operator may name no account. @throws AppError 404 */

@@ -129,6 +129,8 @@ const recipes: Readonly<Record<string, () => unknown>> = {
     ofTraces: 5,
     withinSeconds: 3_600,
   }),
+  "dashboard POST /dashboard/api/traces/delete": () => ({ ids: ["{{trace:0}}"] }),
+  "dashboard POST /dashboard/api/failure-marks": () => ({ mark: "resolve", ids: ["{{failure:0}}"] }),
   "dashboard PUT /dashboard/api/failures/{failure_id}/mute": () => ({ until: null }),
   "dashboard PUT /dashboard/api/failures/{failure_id}/assignee": () => ({ personId: null }),
   "dashboard PUT /dashboard/api/alert-settings": () => ({ mode: "each", windowSeconds: 300 }),
