@@ -2,6 +2,7 @@ import "./agents.css";
 import type { AgentFigures, AgentList, DurationList } from "../../src/agents/agents.route.js";
 import { useQuery } from "../data/query.js";
 import { Ago } from "../ui/ago.js";
+import { ExportMenu } from "../ui/export-menu.js";
 import { formatCount, formatDuration } from "../ui/format.js";
 import { Empty, Loaded, Page, Panel } from "../ui/page.js";
 import { type Column, Table } from "../ui/table.js";
@@ -13,7 +14,7 @@ export function AgentsPage() {
   // After the counts: percentiles take longer.
   const durations = useQuery<DurationList>(list.data ? "/agent-durations" : undefined);
   return (
-    <Page title="Agents" note={noteOf(list.data, durations.data)}>
+    <Page title="Agents" note={noteOf(list.data, durations.data)} actions={<ExportMenu path="/exports/agents" />}>
       <Loaded of={list}>
         {(loaded) => (
           <Panel isFlush>

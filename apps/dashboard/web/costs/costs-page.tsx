@@ -8,6 +8,7 @@ import { useQuery } from "../data/query.js";
 import { Change } from "../statistics/change.js";
 import { Chart, FigureButtons } from "../statistics/chart.js";
 import { Ago } from "../ui/ago.js";
+import { ExportMenu } from "../ui/export-menu.js";
 import { formatCompact, formatCount, formatDay, formatDollars, formatShortDay, formatThings } from "../ui/format.js";
 import { useRecentDays } from "../ui/list-filters.js";
 import { Banner, Empty, Loaded, Page, Panel } from "../ui/page.js";
@@ -42,6 +43,7 @@ export function CostsPage() {
     <Page
       title="Costs"
       note="Model calls by the UTC day of their span. Changes are of finished days, against as many days before."
+      actions={<ExportMenu path={`/exports/costs${query}`} />}
     >
       {filters}
       <Loaded of={costs}>
