@@ -5,8 +5,7 @@ export const maxFound = 8;
 /** Looked at, so that an account of any size answers in a few milliseconds. */
 const [maxAgents, newestTraces] = [5_000, 1_000];
 
-const hasWords = (text: string) =>
-  `NOT EXISTS (SELECT FROM unnest($2::text[]) AS word WHERE strpos(lower(${text}), word) = 0)`;
+const hasWords = (text: string) => `lower(${text}) LIKE ALL ($2::text[])`;
 
 /** Values of a label that begin with $3: one probe of its index for each. */
 const beginningSql = (label: "session_id" | "user_id") => `
@@ -55,7 +54,7 @@ export async function findByName(pool: pg.Pool, accountId: string, text: string)
   const { rows } = await pool.query<Found>({
     name: "find-by-name",
     text: findSql,
-    values: [accountId, words, text.trim()],
+    values: [accountId, words.map((word) => `%${word.replace(/[\\%_]/g, "\\$&")}%`), text.trim()],
   });
   return rows;
 }
