@@ -40,6 +40,7 @@ import { refuseCrossSite, securityHeaders } from "./security/origin.js";
 import { codeRoutes } from "./session/codes.route.js";
 import { linkRoutes as oneTimeLinkRoutes } from "./session/link.route.js";
 import { meRoutes } from "./session/me.route.js";
+import { passkeyRoutes, passkeySignInRoutes } from "./session/passkeys.route.js";
 import { signInRoutes } from "./session/sign-in.route.js";
 import { permitRole, requireSession } from "./session/viewer.js";
 import { linkRoutes } from "./sharing/links.route.js";
@@ -83,6 +84,7 @@ function routesOf(deps: ReturnType<typeof withShares>): Route[] {
     ...meRoutes(deps),
     ...findRoutes(deps),
     ...codeRoutes(deps),
+    ...passkeyRoutes(deps),
     ...peopleRoutes(deps),
     ...keyRoutes(deps),
     ...linkRoutes(deps),
@@ -138,7 +140,7 @@ export function createApp(given: AppDeps): Express {
   const readBody = createBodyReader(maxBodyBytes);
   const webhook = stripeWebhookRoute(deps);
   const unsubscribe = unsubscribeRoutes(deps);
-  const open = [...signInRoutes(deps), ...oneTimeLinkRoutes(deps)];
+  const open = [...signInRoutes(deps), ...passkeySignInRoutes(deps), ...oneTimeLinkRoutes(deps)];
   const guarded = routesOf(deps);
   const sharing = sharedLinks(deps);
   const shared = [

@@ -64,9 +64,10 @@ export function useBrowser(executablePath: string, options: DashboardOptions = {
   let origin = "";
 
   beforeAll(async () => {
-    server = createServer((request, response) => dashboard.app(request, response)).listen(0, "127.0.0.1");
+    const { hostname, port } = new URL(options.env?.["DASHBOARD_URL"] ?? "http://127.0.0.1");
+    server = createServer((request, response) => dashboard.app(request, response)).listen(Number(port), "127.0.0.1");
     [browser] = await Promise.all([openChromium(executablePath), once(server, "listening")]);
-    origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    origin = `http://${hostname}:${(server.address() as AddressInfo).port}`;
   });
   afterEach(async () => {
     await Promise.all(contexts.splice(0).map((context) => context.close()));

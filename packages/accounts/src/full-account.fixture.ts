@@ -120,6 +120,10 @@ export async function makeFullAccount(pool: pg.Pool, { slot = "00", domain = "ex
     "INSERT INTO credential (id, person_id, provider, subject) VALUES (gen_random_uuid(), $1::uuid, 'credential', $1::text)",
     [accountId],
   );
+  await pool.query(
+    "INSERT INTO passkey (id, person_id, name, public_key, counter) VALUES ($1::text, $1::uuid, 'n', 'x', 0)",
+    [accountId],
+  );
   await pool.query("INSERT INTO totp (person_id, secret) VALUES ($1, 'x')", [accountId]);
   await pool.query("INSERT INTO site (id, account_id, domain, name) VALUES ($1, $2, $3, 's')", [
     siteId,

@@ -41,6 +41,7 @@ export const tableGrants = {
     dashboard: "SELECT, INSERT, UPDATE (name, revoked_at, last_used_at)",
   },
   audit: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT" },
+  challenge: { dashboard: all },
   channel: {
     worker: "SELECT, INSERT, UPDATE (disabled_at, disabled_reason, skipped, reported_until), DELETE",
     dashboard: "SELECT, INSERT, UPDATE (is_confirmed, secret, report, reported_until), DELETE",
@@ -81,6 +82,7 @@ export const tableGrants = {
   model_call: { trace_api: all, worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, UPDATE, DELETE" },
   model_day: { trace_api: write, worker: all, dashboard: write },
   one_time_link: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, UPDATE (used_at), DELETE" },
+  passkey: { dashboard: all },
   pending_span: { trace_api: all, worker: "SELECT, DELETE" },
   person: { worker: "SELECT (id), DELETE", dashboard: all },
   rate_limit: { analytics_api: write, worker: "SELECT, DELETE", dashboard: write },

@@ -48,6 +48,7 @@ export const errorCodes = {
   scope_required: { status: 403, message: "This key has the wrong scope" },
   owner_only: { status: 403, message: "Only an owner of the account may do this" },
   read_only: { status: 403, message: "Your role in this account only reads" },
+  wrong_passkey: { status: 400, message: "The passkey was not accepted" },
   sign_up_closed: { status: 403, message: "Accounts are by invitation here" },
   operator_only: { status: 403, message: "Only who runs this installation may do this" },
   cross_site: { status: 403, message: "Request from another site" },

@@ -40,6 +40,7 @@ const operatorsBodies = { "PUT /plan": { plan: "pro" } };
 const ownWrites = [
   ...["PATCH /me", "POST /me/password", "POST /me/account", "DELETE /me/sessions", "DELETE /me/sessions/:session_id"],
   ...["POST /me/codes", "PUT /me/codes", "POST /me/codes/off"],
+  ...["POST /me/passkeys/challenge", "POST /me/passkeys", "DELETE /me/passkeys/:passkey_id"],
 ];
 const membersWrites = [
   ...["POST /traces/:id/scores", "DELETE /traces/:id/scores/:score_id"],
@@ -62,6 +63,8 @@ const openRoutes = [
   "GET /unsubscribe/:token",
   unsubscribe,
   "GET /sign-in",
+  "POST /passkey/challenge",
+  "POST /passkey",
   "POST /sign-in",
   "POST /sign-out",
   "POST /sign-up",

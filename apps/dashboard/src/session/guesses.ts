@@ -11,7 +11,17 @@ const linkLimit = { name: "guess-shared-link", points: 100, windowSeconds };
 const networkLimit = { name: "guess-network", points: 30, windowSeconds };
 const wideNetworkLimit = { name: "guess-wide-network", points: 300, windowSeconds };
 
-type GuessKind = "sign-in" | "code" | "sign-up" | "forgot" | "link" | "password" | "invite" | "shared";
+type GuessKind =
+  | "sign-in"
+  | "code"
+  | "challenge"
+  | "passkey"
+  | "sign-up"
+  | "forgot"
+  | "link"
+  | "password"
+  | "invite"
+  | "shared";
 
 export type Guesses = ReturnType<typeof createGuesses>;
 

@@ -24,26 +24,32 @@ export type OtherCells = ReturnType<typeof createOtherCells>;
 
 /** The dashboards of the other cells. Who signs in has no slot yet, so the proxy cannot know the cell. */
 export function createOtherCells({ urls, addressOf }: OtherCellsOptions) {
+  async function askAll({ request, method, path, body }: Question) {
+    if (urls.length === 0 || request.get(passedOn) !== undefined) return { given: [], isSomeAway: false };
+    const headers: Record<string, string> = {
+      [passedOn]: "1",
+      "Sec-Fetch-Site": "same-origin",
+      "X-Forwarded-For": addressOf(request),
+      ...(body && { "Content-Type": "application/json" }),
+    };
+    for (const name of ["cookie", "user-agent"]) headers[name] = request.get(name) ?? "";
+    const sent = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+    const answers = await Promise.allSettled(urls.map((url) => askOne(`${url}/dashboard/api${path}`, sent)));
+    const given = answers.flatMap((answer) => (answer.status === "fulfilled" && answer.value ? [answer.value] : []));
+    return { given, isSomeAway: answers.some(({ status }) => status === "rejected") };
+  }
+
   return {
+    askAll,
     /**
      * Asks all of them at once, as the client does. The first in order that says yes answers; undefined if none does, or if the
      * request came from one of them.
      * @throws AppError 503 if one that is away could have said yes
      */
-    async ask({ request, method, path, body }: Question): Promise<Answer | undefined> {
-      if (urls.length === 0 || request.get(passedOn) !== undefined) return undefined;
-      const headers: Record<string, string> = {
-        [passedOn]: "1",
-        "Sec-Fetch-Site": "same-origin",
-        "X-Forwarded-For": addressOf(request),
-        ...(body && { "Content-Type": "application/json" }),
-      };
-      for (const name of ["cookie", "user-agent"]) headers[name] = request.get(name) ?? "";
-      const sent = { method, headers, ...(body && { body: JSON.stringify(body) }) };
-      const answers = await Promise.allSettled(urls.map((url) => askOne(`${url}/dashboard/api${path}`, sent)));
-      const given = answers.flatMap((answer) => (answer.status === "fulfilled" && answer.value ? [answer.value] : []));
+    async ask(question: Question): Promise<Answer | undefined> {
+      const { given, isSomeAway } = await askAll(question);
       const best = [200, 400].flatMap((good) => given.filter(({ status }) => status === good))[0] ?? given[0];
-      if (!best && answers.some(({ status }) => status === "rejected")) throw new AppError("unavailable");
+      if (!best && isSomeAway) throw new AppError("unavailable");
       return best;
     },
   };

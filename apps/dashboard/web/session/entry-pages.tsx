@@ -10,8 +10,10 @@ import type {
 } from "../../src/session/session.schema.js";
 import { api } from "../data/api.js";
 import { localPath } from "../data/paths.js";
-import { useQuery } from "../data/query.js";
+import { useAction, useQuery } from "../data/query.js";
+import { Button } from "../ui/button.js";
 import { useForm } from "../ui/form.js";
+import { ActionError } from "../ui/page.js";
 import {
   CodeField,
   EmailField,
@@ -24,6 +26,7 @@ import {
   signInProblem,
   TooManyTries,
 } from "./entry-parts.js";
+import { hasPasskeys, signInByPasskey } from "./passkeys.js";
 
 export function SignInPage() {
   const { query } = useLocation();
@@ -31,6 +34,9 @@ export function SignInPage() {
   const signIn = ({ code, ...body }: Required<SignInBody>) =>
     api.post<SignInAnswer>("/sign-in", { ...body, ...(code !== "" && { code }) } satisfies SignInBody);
   const form = useForm({ email: "", password: "", code: "" }, signIn, {
+    onDone: ({ isSignedIn }) => isSignedIn && location.assign(localPath(query["next"])),
+  });
+  const passkey = useAction(signInByPasskey, {
     onDone: ({ isSignedIn }) => isSignedIn && location.assign(localPath(query["next"])),
   });
   const links = (
@@ -47,6 +53,12 @@ export function SignInPage() {
         <PasswordField {...form.field("password")} />
         {form.output?.needsCode && <CodeField {...form.field("code")} />}
       </EntryForm>
+      {hasPasskeys && (
+        <div class="entry-other">
+          <Button text="Sign in with a passkey" isBusy={passkey.isBusy} onClick={() => passkey.run()} />
+          <ActionError of={passkey} />
+        </div>
+      )}
     </EntryCard>
   );
 }

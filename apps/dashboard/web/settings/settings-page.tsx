@@ -11,6 +11,7 @@ import { ActionError, Banner, ErrorNote, Loaded, Page, Panel } from "../ui/page.
 import { browserZone, readTheme, setTheme, setZone, type Theme, zone } from "../ui/preferences.js";
 import { actionsColumn, type Column, Table } from "../ui/table.js";
 import { CodesPanel } from "./codes-panel.js";
+import { PasskeysPanel } from "./passkeys-panel.js";
 
 const themes = [
   { value: "system", label: "As the system" },
@@ -61,6 +62,7 @@ function Panels({ me }: { me: Me }) {
         <PasswordForm hasPassword={me.person.hasPassword} email={me.person.email} />
       </Panel>
       <CodesPanel person={me.person} />
+      <PasskeysPanel person={me.person} />
       <SessionsPanel />
       <Panel title="Appearance">
         <Radios label="Theme" value={theme} choices={themes} onValue={chooseTheme} />

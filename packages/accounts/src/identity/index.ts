@@ -1,5 +1,14 @@
 export { listAudit, recordAudit, recordForPerson } from "./audit.query.js";
 export { confirmCodes, dropCodes, hasCodes, offerCodes, takeCode, wrongCode } from "./factors/codes.query.js";
+export {
+  addPasskey,
+  findPasskey,
+  keepChallenge,
+  listPasskeys,
+  removePasskey,
+  takeChallenge,
+  usePasskey,
+} from "./factors/passkeys.query.js";
 export { createLink, createLinkIfFew, linkUrl, type NewLink } from "./links/link.query.js";
 export { type LinkInfo, readLink, useLink } from "./links/use-link.js";
 export {

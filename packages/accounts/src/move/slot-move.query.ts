@@ -74,7 +74,15 @@ async function changeTable(pool: pg.Pool, table: string, sql: string): Promise<v
 }
 
 /** Tables of a cell, not of an account. */
-const ofTheCell = ["deleted_site", "event_horizon", "machine_list", "rate_limit", "slot_move", "stripe_event"];
+const ofTheCell = [
+  "challenge",
+  "deleted_site",
+  "event_horizon",
+  "machine_list",
+  "rate_limit",
+  "slot_move",
+  "stripe_event",
+];
 
 /** Columns that mean something in their own database alone: a transaction's number. */
 const leftBehind: Readonly<Record<string, readonly string[]>> = { trace: ["status_txid"] };
