@@ -25,6 +25,7 @@ const sqlTypes: Record<string, string> = {
   "Int@SmallInt": "smallint",
   "Json@Json": "json",
   "BigInt[]": "ARRAY",
+  "Bytes[]": "ARRAY",
   "String[]": "ARRAY",
 };
 

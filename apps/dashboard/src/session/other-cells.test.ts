@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { useDashboard } from "../dashboard.fixture.js";
 import { cookieOf, password, turnOn } from "./codes.fixture.js";
+import { createAuthenticator } from "./passkeys.fixture.js";
 
 /** A server of a dashboard that is made later, since each dashboard names the other's address. */
 async function listen() {
@@ -85,6 +86,23 @@ describe("sign-in over two cells", () => {
     const entered = await signIn(recoveryCodes[0]).expect(200, { isSignedIn: true });
     await away.anonymous().get("/me").set("Cookie", cookieOf(entered.headers)).expect(200);
     expect((await as("get", "/me")).body.person.recoveryCodes).toBe(9);
+  });
+
+  it("takes a passkey of the person's cell at any cell, by that cell's own part of the challenge", async () => {
+    const accountId = await away.makeAccount();
+    await away.pool.query("UPDATE account SET slot = 'ff' WHERE id = $1", [accountId]);
+    const person = await away.signIn(accountId);
+    const { body: adding } = await person.post("/me/passkeys/challenge", {}).expect(200);
+    const passkey = createAuthenticator();
+    const credential = passkey.create({ challenge: adding.challenge });
+    await person.post("/me/passkeys", { name: "phone", credential }).expect(201);
+    const { body } = await home.anonymous().post("/passkey/challenge", {}).expect(200);
+    const assertion = passkey.get({ challenge: body.challenge });
+    const entered = await home.anonymous().post("/passkey", assertion).expect(200, { isSignedIn: true });
+    await away.anonymous().get("/me").set("Cookie", cookieOf(entered.headers)).expect(200);
+    await away.anonymous().post("/passkey", assertion).expect(400);
+    const own = passkey.get({ challenge: body.challenge.slice(0, 43) });
+    await home.anonymous().post("/passkey", own).expect(400, { error: "The passkey was not accepted" });
   });
 
   it("says that it cannot know while the other cell is away", async () => {
