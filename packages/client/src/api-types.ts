@@ -164,6 +164,7 @@ export interface Agent {
   failure_rate?: number | null;
   p50_ms?: number | null;
   p90_ms?: number | null;
+  p95_ms?: number | null;
   p99_ms?: number | null;
 }
 

@@ -49,12 +49,15 @@ export interface SeriesEntry extends Tokens, Readonly<Record<TraceStatus, number
   failure_rate: number | null;
   p50_ms: number | null;
   p90_ms: number | null;
+  p95_ms: number | null;
   p99_ms: number | null;
 }
 
 export interface ScoreSummary {
   name: string;
   count: number;
+  /** Of them those of people in the dashboard. */
+  given_by_hand: number;
   /** Of numbers, and the share of true. */
   mean?: number;
   /** The most frequent texts, or true and false. */

@@ -1,3 +1,4 @@
+export { readFigures } from "./agents/figures.query.js";
 export { readSeries, seriesEntrySchema, seriesQuerySchema, seriesToRead } from "./agents/read-series.query.js";
 export {
   type Batching,
@@ -107,11 +108,13 @@ export {
   type UsageTables,
   usageIntervals,
 } from "./model-calls/read-model-usage.query.js";
+export { readTokensByAgent } from "./model-calls/read-token-sums.query.js";
 export { rebuildUsage } from "./model-calls/rebuild-usage.js";
 export { countedCallsSql, listAccountsWithDueCalls, settleCalls, uuidOf } from "./model-calls/settle-calls.query.js";
 export {
   maxUsageRows,
   sumUsage,
+  sumUsageWithFigures,
   usageByQuerySchema,
   usageRowSchema,
   usageToSum,
@@ -123,8 +126,6 @@ export {
   maxDurations,
   readAgentDurations,
   readAgentFigures,
-  readDayDurations,
-  readFailures,
   readSlowest,
 } from "./read-agent-figures.query.js";
 export { maxChanges, readChanges } from "./read-changes.query.js";
@@ -142,6 +143,7 @@ export { deleteScore } from "./scores/delete-score.query.js";
 export {
   agentScoresQuerySchema,
   agentScoresToRead,
+  readAgentNotes,
   readAgentScores,
   readGivenScores,
   readTraceScores,

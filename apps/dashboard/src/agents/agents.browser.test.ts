@@ -9,6 +9,7 @@ describeWithChromium("the agents in a browser", (executablePath) => {
 
   async function owner() {
     const accountId = await dashboard.makeAccount();
+    await dashboard.pool.query("INSERT INTO agent (account_id, id) VALUES ($1, $2), ($1, 'quiet')", [accountId, agent]);
     await dashboard.pool.query(
       `INSERT INTO trace (account_id, id, agent_id, name, status, started_at, ended_at)
        SELECT $1, gen_random_uuid(), CASE WHEN n % 3 = 0 THEN 'quiet' ELSE $2 END, 'task ' || n,
@@ -28,9 +29,20 @@ describeWithChromium("the agents in a browser", (executablePath) => {
     await rows.nth(1).getByText("2.00").first().waitFor();
     await page.getByRole("link", { name: agent }).press("Enter");
     await page.getByRole("heading", { level: 1, name: agent }).waitFor();
-    await page.getByRole("table", { name: "Latest failures" }).getByRole("link").first().waitFor();
+    await page.getByRole("link", { name: "Show 14 traces" }).waitFor();
+    await page.getByRole("button", { name: /^Failure rate/ }).press("Enter");
+    const failed = await page.getByRole("link", { name: "Show 4 failed traces" }).getAttribute("href");
+    expect(failed).toContain(
+      `/dashboard/traces?agent=${new URLSearchParams({ a: agent }).toString().slice(2)}&status=failed&from=`,
+    );
+    const failure = await page
+      .getByRole("table", { name: "Open failures" })
+      .getByRole("link")
+      .first()
+      .getAttribute("href");
+    expect(failure).toMatch(/^\/dashboard\/failures\/[0-9a-f-]{36}$/);
     const href = await page.getByRole("link", { name: "All traces" }).getAttribute("href");
-    expect(href).toBe(`/dashboard/traces?agent=${encodeURIComponent(agent)}`);
+    expect(href).toBe(`/dashboard/traces?${new URLSearchParams({ agent })}`);
   });
 
   it("sorts and searches 200 agents, with few nodes and by keyboard alone", async () => {
@@ -76,6 +88,6 @@ describeWithChromium("the agents in a browser", (executablePath) => {
     await page.goto("/dashboard/agents");
     await page.getByRole("heading", { name: "No agents yet" }).waitFor();
     await page.goto("/dashboard/agents/nobody");
-    await page.getByText("No trace of the last 60 days names this agent.").waitFor();
+    await page.getByText("This account has no agent of this name.").waitFor();
   });
 });

@@ -3,10 +3,15 @@ import {
   maxDurations,
   readAgentDurations,
   readAgentFigures,
-  readDayDurations,
-  readFailures,
-  readNotes,
+  readAgentNotes,
+  readAgentScores,
+  readFigures,
+  readSeries,
   readSlowest,
+  readTokensByAgent,
+  seriesQuerySchema,
+  seriesToRead,
+  sumUsageWithFigures,
 } from "@waymark/traces";
 import type pg from "pg";
 import { createAnswerCache } from "../answer-cache.js";
@@ -18,9 +23,29 @@ export type { AgentFigures, AgentTrace } from "@waymark/traces";
 export type AgentList = AnswerOf<typeof agentRoutes, "get /agents">;
 export type DurationList = AnswerOf<typeof agentRoutes, "get /agent-durations">;
 export type AgentDetail = AnswerOf<typeof agentRoutes, "get /agents/:agent_id">;
+export type AgentScores = AnswerOf<typeof agentRoutes, "get /agents/:agent_id/scores">;
 
 const shownTraces = 10;
-const maxGroupedFailures = 200;
+/** Releases and environments of an answer: those with most traces. */
+const maxValues = 100;
+
+/** An id is free text, percent-encoded in the path. */
+function agentOf({ agent_id: agent = "" }: Readonly<Record<string, string>>): string {
+  // A zero byte is no text to Postgres.
+  if (agent.includes("\0")) throw new AppError("agent_not_found");
+  return agent;
+}
+
+type Asked = ReturnType<typeof seriesToRead>;
+
+/** Keeps an agent's answer by everything that was asked, without the moment up to which an open range goes. */
+function cacheOf<Answer>(now: () => Date, read: (asked: Asked) => Promise<Answer>) {
+  const kept = createAnswerCache(now, (accountId: string, agentId: string, query: string) =>
+    read({ ...seriesToRead({ accountId, agentId }, JSON.parse(query), now()), withProvisional: true }),
+  );
+  return (accountId: string, agentId: string, query: typeof seriesQuerySchema._output) =>
+    kept(accountId, agentId, JSON.stringify({ ...query, from: query.from ?? firstDay(now()) }));
+}
 
 export function agentRoutes({ pool, now }: AppDeps) {
   const readList = createAnswerCache(now, async (accountId: string) => {
@@ -30,65 +55,58 @@ export function agentRoutes({ pool, now }: AppDeps) {
   const readDurations = createAnswerCache(now, async (accountId: string) => {
     return { maxTraces: maxDurations, agents: await readAgentDurations(pool, { accountId, ...agentDays(now()) }) };
   });
-  const readOne = createAnswerCache(now, (accountId: string, agent: string) =>
-    readAgent(pool, { accountId, agent, ...agentDays(now()) }),
-  );
+  const readOne = cacheOf(now, (asked) => readAgent(pool, asked));
+  const readScores = cacheOf(now, async (asked) => {
+    const scores = await readAgentScores(pool, asked);
+    return { scores: scores ?? [], notes: scores ? await readAgentNotes(pool, asked) : [] };
+  });
   return [
     viewerRoute("get", "/agents", { handle: ({ viewer }) => readList(viewer.accountId) }),
     /** Apart, since they take longer. Below `/agents` it would hide an agent of that name. */
     viewerRoute("get", "/agent-durations", { handle: ({ viewer }) => readDurations(viewer.accountId) }),
-    /** An id is free text, percent-encoded in the path. */
     viewerRoute("get", "/agents/:agent_id", {
-      async handle({ viewer: { accountId }, params: { agent_id: agent = "" } }) {
-        // A zero byte is no text to Postgres.
-        if (agent.includes("\0")) throw new AppError("not_found");
-        return readOne(accountId, agent);
-      },
+      query: seriesQuerySchema,
+      handle: async ({ viewer, params, query }) => readOne(viewer.accountId, agentOf(params), query),
+    }),
+    viewerRoute("get", "/agents/:agent_id/scores", {
+      query: seriesQuerySchema,
+      handle: async ({ viewer, params, query }) => readScores(viewer.accountId, agentOf(params), query),
     }),
   ];
 }
 
-type AgentToRead = ReturnType<typeof agentDays> & { accountId: string; agent: string };
-
-async function readAgent(pool: pg.Pool, read: AgentToRead) {
-  const { accountId, from, to } = read;
-  const [figures] = await readAgentFigures(pool, read);
-  if (!figures) throw new AppError("not_found");
-  const failed = await readFailures(pool, { ...read, limit: maxGroupedFailures });
-  const failedIds = failed.map(({ id }) => id);
-  const notes = await readNotes(pool, accountId, failedIds);
-  const slowest = await readSlowest(pool, { ...read, limit: shownTraces });
-  const [durations = null] = await readAgentDurations(pool, read);
-  const dayDurations = await readDayDurations(pool, read);
-  const errors = new Map(notes.map(({ id, error }) => [id, error]));
-  const errorOf = (id: string) => errors.get(id) ?? null;
-  return {
-    from,
-    to,
-    agent: figures,
-    durations,
-    dayDurations,
-    slowest,
-    failures: failed.slice(0, shownTraces).map((trace) => ({ ...trace, error: errorOf(trace.id) })),
-    groupedFailures: failed.length,
-    errors: groupErrors(failed.map(({ id }) => ({ traceId: id, error: errorOf(id) }))).slice(0, shownTraces),
-  };
-}
-
-/** Groups errors by their text without digits, most frequent first; errors come latest first. */
-function groupErrors(errors: readonly { traceId: string; error: string | null }[]) {
-  const groups = new Map<string, { text: string; count: number; traceId: string }>();
-  for (const { traceId, error } of errors) {
-    const text = (error ?? "No error text").replace(/\d+/g, "…").trim();
-    const group = groups.get(text);
-    if (group) group.count++;
-    else groups.set(text, { text, count: 1, traceId });
-  }
-  return [...groups.values()].sort((a, b) => b.count - a.count);
+/** The figures of the API's series, agents and usage, one after the other: an account takes one connection. */
+async function readAgent(pool: pg.Pool, asked: Asked) {
+  const { accountId, agentId, from, to, interval, labels } = asked;
+  const read = { accountId, from, to, labels };
+  // Refuses a range with too many traces or calls before anything else reads it.
+  const releases = await sumUsageWithFigures(pool, { ...wholeDays(asked), dimension: "release", most: maxValues });
+  const environments = await sumUsageWithFigures(pool, {
+    ...wholeDays(asked),
+    dimension: "environment",
+    most: maxValues,
+  });
+  const found = await readSeries(pool, asked);
+  if (!found) throw new AppError("agent_not_found");
+  const figures = (await readFigures(pool, read, [agentId], labels)).get(agentId);
+  const tokens = (await readTokensByAgent(pool, read, [agentId])).get(agentId);
+  const slowest = await readSlowest(pool, { ...read, agentId, limit: shownTraces });
+  return { from, to, interval, series: found.series, figures, tokens, releases, environments, slowest };
 }
 
 const dayMs = 86_400_000;
 const shownDays = 30;
+
+/** The days that a range touches, as model calls are summed. */
+function wholeDays({ accountId, agentId, from, to, labels }: Asked) {
+  const dayAt = (days: number) => new Date(days * dayMs).toISOString().slice(0, 10);
+  const days = { from: dayAt(Math.floor(Date.parse(from) / dayMs)), to: dayAt(Math.ceil(Date.parse(to) / dayMs)) };
+  return { accountId, agentId, ...days, labels };
+}
+
+function firstDay(now: Date): string {
+  return new Date((Math.floor(now.getTime() / dayMs) - shownDays + 1) * dayMs).toISOString();
+}
 
 function agentDays(now: Date) {
   const dayAt = (offset: number) => new Date(now.getTime() + offset * dayMs).toISOString().slice(0, 10);

@@ -127,7 +127,11 @@ const agentPages = ({ agent }: Ids): Record<string, PageState[]> => ({
     { as: "owner", shows: table("Agents") },
     { state: "empty", as: "newcomer", shows: heading("No agents yet") },
   ],
-  "/agents/:id": [{ as: "owner", path: `/agents/${agent}`, shows: table("Latest failures") }],
+  "/agents/:id": [
+    { as: "owner", path: `/agents/${agent}`, shows: table("Open failures") },
+    { state: "today", as: "member", path: `/agents/${agent}?days=1`, shows: table("Slowest traces") },
+    { state: "missing", as: "newcomer", path: `/agents/${agent}`, shows: heading("Agent not found") },
+  ],
   "/alerts": [
     { as: "owner", shows: (page) => button("Send again")(page).first() },
     { state: "empty", as: "newcomer", shows: heading("No alerts yet") },

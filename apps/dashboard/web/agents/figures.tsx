@@ -6,7 +6,7 @@ type Day = AgentFigures["days"][number];
 
 const shownDays = 30;
 
-export function fillDays(from: string, days: readonly Day[], shown = shownDays): Day[] {
+function fillDays(from: string, days: readonly Day[], shown = shownDays): Day[] {
   const known = new Map(days.map((day) => [day.day, day]));
   return Array.from({ length: shown }, (_, at) => {
     const day = addDays(from, at);
@@ -14,15 +14,16 @@ export function fillDays(from: string, days: readonly Day[], shown = shownDays):
   });
 }
 
-type Counts = Pick<Day, "traces" | "failures">;
+type Counts = Pick<AgentFigures, "ended" | "failures">;
 
-export function failureRate({ traces, failures }: Counts): number {
-  return traces === 0 ? 0 : failures / traces;
+/** A share of the ended traces, as the API has it. */
+export function failureRate({ ended, failures }: Counts): number {
+  return ended === 0 ? 0 : failures / ended;
 }
 
-/** The change of the rate in points of a percent; undefined where one of the ranges has no traces, or nothing changed. */
+/** The change of the rate in points of a percent; undefined where one of the ranges has no ended traces, or nothing changed. */
 function rateChange(now: Counts, before: Counts): number | undefined {
-  if (now.traces === 0 || before.traces === 0) return undefined;
+  if (now.ended === 0 || before.ended === 0) return undefined;
   const points = Math.round((failureRate(now) - failureRate(before)) * 100);
   return points === 0 ? undefined : points;
 }

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useLocation } from "preact-iso";
 import type { AgentNames } from "../../src/traces/traces.route.js";
 import { queryOf } from "../data/paths.js";
@@ -24,7 +25,7 @@ const defaultDays = "30";
 
 /**
  * The page's days up to the present one, UTC, its agent, its labels of some names and `others`, from its address: `filters`
- * change them, `range` the days alone, `query` asks for them.
+ * change them, `ownFilters` all but the agent, `range` the days alone, `query` asks for them.
  */
 export function useRecentDays(
   choices: readonly string[],
@@ -44,19 +45,20 @@ export function useRecentDays(
   const labelled = choices.map((value) => ({ value, label: value === "1" ? "Today" : `${value} days` }));
   const onLabels = (next: Labels) => change({ labels: next });
   const range = <Segmented label="Range" value={days} choices={labelled} onValue={(next) => change({ days: next })} />;
-  const filters = (
+  const filtersWith = (select: ComponentChildren) => (
     <>
       <div class="row filters">
         {range}
-        <AgentSelect agent={agent} onAgent={(next) => change({ agent: next })} />
+        {select}
         {names.length > 0 && <LabelSelect names={names} labels={labels} onLabels={onLabels} />}
       </div>
       <LabelChips labels={labels} onLabels={onLabels} />
     </>
   );
+  const filters = filtersWith(<AgentSelect agent={agent} onAgent={(next) => change({ agent: next })} />);
   const from = days === defaultDays ? "" : firstOf(Number(days));
   const asked = queryOf({ from, agent_id: agent, ...kept, ...labelQuery(labels) });
-  return { agent, days, kept, linkTo, range, filters, query: asked };
+  return { agent, days, kept, labels, linkTo, range, filters, ownFilters: filtersWith(null), query: asked };
 }
 
 function firstOf(days: number): string {

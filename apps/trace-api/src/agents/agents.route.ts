@@ -108,6 +108,7 @@ export function readSeriesRoute(deps: TimedBatching) {
               failure_rate: 0.012345679012345678,
               p50_ms: 1840,
               p90_ms: 4250.5,
+              p95_ms: 5120,
               p99_ms: 9120,
               input_tokens: 254248,
               output_tokens: 19520,

@@ -42,6 +42,7 @@ function recount(traces: readonly Trace[]) {
       failure_rate: ended === 0 ? null : (error + timeout) / ended,
       p50_ms: rank(50),
       p90_ms: rank(90),
+      p95_ms: rank(95),
       p99_ms: rank(99),
     },
   };
@@ -97,9 +98,9 @@ describe("GET /api/v1/agents/:agent_id/series and include=figures", () => {
             .get("/api/v1/agents")
             .query({ ...range, include: "figures" })
             .expect(200);
-          for (const { id, traces: counts, failure_rate, p50_ms, p90_ms, p99_ms } of body.agents) {
+          for (const { id, traces: counts, failure_rate, p50_ms, p90_ms, p95_ms, p99_ms } of body.agents) {
             const own = recount(inside.filter(({ agent_id }) => agent_id === id));
-            expect({ counts, figures: { failure_rate, p50_ms, p90_ms, p99_ms } }).toEqual(own);
+            expect({ counts, figures: { failure_rate, p50_ms, p90_ms, p95_ms, p99_ms } }).toEqual(own);
           }
         },
       ),
@@ -198,7 +199,7 @@ describe("GET /api/v1/agents", () => {
       .get("/api/v1/agents")
       .query({ ...range, include: "figures" })
       .expect(200);
-    const noFigures = { failure_rate: null, p50_ms: null, p90_ms: null, p99_ms: null };
+    const noFigures = { failure_rate: null, p50_ms: null, p90_ms: null, p95_ms: null, p99_ms: null };
     expect(body.agents[0]).toEqual({ ...plain, ...noFigures, ...noTokens });
     await account.get("/api/v1/agents?include=attributes").expect(400);
   });

@@ -99,10 +99,11 @@ export function readAgentScoresRoute(deps: TimedBatching) {
         schema: agentScoresSchema,
         example: {
           scores: [
-            { name: "helpful", count: 120, mean: 0.82 },
+            { name: "helpful", count: 120, given_by_hand: 20, mean: 0.82 },
             {
               name: "topic",
               count: 3,
+              given_by_hand: 0,
               values: [
                 { value: "refund", count: 2 },
                 { value: "delivery", count: 1 },

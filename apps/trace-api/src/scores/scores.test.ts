@@ -239,6 +239,7 @@ describe("GET /api/v1/agents/:agent_id/scores", () => {
               {
                 name,
                 count: values.length,
+                given_by_hand: 0,
                 ...(kind !== "string" && { mean: expect.closeTo(mean, 9) }),
                 ...(kind !== "number" && { values: sorted }),
               },
@@ -262,9 +263,9 @@ describe("GET /api/v1/agents/:agent_id/scores", () => {
     );
     expect(await read(account)).toEqual({
       scores: [
-        { name: "large", count: 2, mean: 5e199 },
-        { name: "largest", count: 2, mean: 1.7e308 },
-        { name: "small", count: 1, mean: 1e-300 },
+        { name: "large", count: 2, given_by_hand: 0, mean: 5e199 },
+        { name: "largest", count: 2, given_by_hand: 0, mean: 1.7e308 },
+        { name: "small", count: 1, given_by_hand: 0, mean: 1e-300 },
       ],
     });
   });

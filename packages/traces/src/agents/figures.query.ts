@@ -10,15 +10,16 @@ export const figuresSchema = z.object({
   failure_rate: z.number().nullable().describe("Traces with `error` or `timeout` by ended traces; null without any"),
   p50_ms: percentile(50),
   p90_ms: percentile(90),
+  p95_ms: percentile(95),
   p99_ms: percentile(99),
 });
 
 type Figures = z.output<typeof figuresSchema>;
 
-export const noFigures: Figures = { failure_rate: null, p50_ms: null, p90_ms: null, p99_ms: null };
+export const noFigures: Figures = { failure_rate: null, p50_ms: null, p90_ms: null, p95_ms: null, p99_ms: null };
 
-/** An aggregate of rows of `trace`: the three percentiles of their durations, exact by nearest rank. */
-export const durationsSql = `percentile_disc(ARRAY[0.5, 0.9, 0.99]) WITHIN GROUP (ORDER BY ended_at - started_at)
+/** An aggregate of rows of `trace`: the four percentiles of their durations, exact by nearest rank. */
+export const durationsSql = `percentile_disc(ARRAY[0.5, 0.9, 0.95, 0.99]) WITHIN GROUP (ORDER BY ended_at - started_at)
         FILTER (WHERE status <> 'running' AND ended_at >= started_at)`;
 
 /** The columns of {@link Figures} from `success`, `error`, `timeout` and `durations` of the table `from`. */
@@ -27,7 +28,7 @@ export function figuresSql(from: string): string {
     `(extract(epoch FROM ${from}.durations[${number}]) * 1000)::float8 AS ${name}`;
   const failed = `(${from}.error + ${from}.timeout)`;
   return `${failed}::float8 / NULLIF(${failed} + ${from}.success, 0) AS failure_rate,
-    ${place(1, "p50_ms")}, ${place(2, "p90_ms")}, ${place(3, "p99_ms")}`;
+    ${place(1, "p50_ms")}, ${place(2, "p90_ms")}, ${place(3, "p95_ms")}, ${place(4, "p99_ms")}`;
 }
 
 /** Reads the account's range of `trace_listing_idx` with its rows, and sorts the durations of each agent asked for. */

@@ -48,18 +48,18 @@ export function seriesToRead(
   const range = recentRange(query, now, usual);
   if (Date.parse(range.to) - Date.parse(range.from) > most * 86_400_000)
     throw validationError({ from: `Must be at most ${most} days before to, for interval=${interval}` });
-  return { ...of, ...range, interval, labels: labelsAsked(query) };
+  return { ...of, ...range, interval, labels: labelsAsked(query), withProvisional: false };
 }
 
 /**
  * An agent's traces by hour or day of their start, empty ones too. Reads the account's range of `trace_listing_idx` with its
- * rows, bucket by bucket, so nothing sorts more than a bucket's durations. A row without `at` says that there is no such agent.
+ * rows, bucket by bucket, so nothing sorts more than a bucket's durations. No row says that there is no such agent.
  */
-const readSeriesSql = (labels?: LabelCondition) => `
+const readSeriesSql = (withProvisional: boolean, labels?: LabelCondition) => `
   WITH bucket AS (
     SELECT at, GREATEST(at, $3::timestamptz) AS starts, LEAST(at + $5::interval, $4::timestamptz) AS ends
     FROM generate_series(date_trunc($6, $3::timestamptz), $4::timestamptz - interval '1 us', $5::interval) AS at
-    WHERE EXISTS (SELECT FROM agent WHERE account_id = $1 AND id = $2 AND NOT is_provisional)
+    WHERE EXISTS (SELECT FROM agent WHERE account_id = $1 AND id = $2${withProvisional ? "" : " AND NOT is_provisional"})
   )
   SELECT ${isoText("bucket.at")} AS at, counted.traces, counted.running, counted.success, counted.error, counted.timeout,
     ${figuresSql("counted")}
@@ -74,11 +74,11 @@ const readSeriesSql = (labels?: LabelCondition) => `
 
 /** Undefined for an unknown agent. @throws AppError 400 on `from` if the range has too many traces or calls */
 export async function readSeries(pool: pg.Pool, query: ReturnType<typeof seriesToRead>) {
-  const { accountId, agentId, from, to, interval, labels } = query;
+  const { accountId, agentId, from, to, interval, labels, withProvisional } = query;
   if (labels) await checkAmount(pool, query);
   const values = [accountId, agentId, from, to, `1 ${interval}`, interval, ...(labels?.values ?? [])];
-  const name = `read-agent-series${labels ? "-by-labels" : ""}`;
-  const { rows } = await pool.query<SeriesEntry>({ name, text: readSeriesSql(labels), values });
+  const name = `read-${withProvisional ? "any-" : ""}agent-series${labels ? "-by-labels" : ""}`;
+  const { rows } = await pool.query<SeriesEntry>({ name, text: readSeriesSql(withProvisional, labels), values });
   if (rows.length === 0) return undefined;
   const tokens = await readTokensOverTime(pool, query);
   const series = rows.map((entry) => membersIn(seriesEntrySchema, { ...entry, ...(tokens.get(entry.at) ?? noTokens) }));
