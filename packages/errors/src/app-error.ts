@@ -36,6 +36,12 @@ export function validationError(fields: Readonly<Record<string, string>>, cause?
   return new AppError("validation_failed", { details: { fields }, cause });
 }
 
+/** Makes a 429 with the seconds to wait. */
+export function tooMany(seconds: number): AppError {
+  const headers = { "Retry-After": String(seconds) };
+  return new AppError("rate_limited", { details: { retry_after: seconds }, headers });
+}
+
 /** Every error, with its status and public text, of both contracts ("Errors") and of `design.md`. */
 export const errorCodes = {
   validation_failed: { status: 400, message: "Validation failed" },

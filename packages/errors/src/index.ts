@@ -1,2 +1,2 @@
-export { AppError, type ErrorCode, errorCodes, validationError } from "./app-error.js";
+export { AppError, type ErrorCode, errorCodes, tooMany, validationError } from "./app-error.js";
 export { errorHandler, notFoundHandler, type SendError } from "./error-handler.js";

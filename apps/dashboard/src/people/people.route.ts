@@ -18,13 +18,12 @@ import {
   roles,
 } from "@waymark/accounts/identity";
 import { withTransaction } from "@waymark/database";
-import { AppError } from "@waymark/errors";
+import { AppError, tooMany } from "@waymark/errors";
 import { emailField } from "@waymark/service/fields";
 import { z } from "zod";
 import type { AppDeps } from "../app-deps.js";
 import { idOf } from "../path-id.js";
 import { nameField } from "../session/session.schema.js";
-import { tooMany } from "../session/too-many.js";
 import { type AnswerOf, ownerRoute, requireOwner, viewerRoute } from "../session/viewer.js";
 
 const roleField = () => z.enum(roles);

@@ -1,7 +1,7 @@
 import { createSessionCookie, endSessionOfToken, startSession, takeCode, wrongCode } from "@waymark/accounts/identity";
+import { tooMany } from "@waymark/errors";
 import type { Request } from "express";
 import type { AppDeps } from "../app-deps.js";
-import { tooMany } from "./too-many.js";
 
 /** Starts a session, always with a new token, in place of the browser's earlier one. @returns the headers of the answer */
 export async function enter(

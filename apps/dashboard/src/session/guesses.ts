@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
+import { tooMany } from "@waymark/errors";
 import { addressKey, type Limit, type Limiter } from "@waymark/service/limits";
 import type { Request } from "express";
-import { tooMany } from "./too-many.js";
 
 const windowSeconds = 15 * 60;
 

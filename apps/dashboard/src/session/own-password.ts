@@ -1,8 +1,7 @@
 import { readPassword } from "@waymark/accounts/identity";
-import { validationError } from "@waymark/errors";
+import { tooMany, validationError } from "@waymark/errors";
 import type { Request } from "express";
 import type { AppDeps } from "../app-deps.js";
-import { tooMany } from "./too-many.js";
 
 interface OwnPassword {
   personId: string;

@@ -1,9 +1,8 @@
-import { AppError } from "@waymark/errors";
+import { AppError, tooMany } from "@waymark/errors";
 import { textField } from "@waymark/service/fields";
 import { pageRoute } from "@waymark/service/http";
 import { z } from "zod";
 import type { AppDeps } from "../app-deps.js";
-import { tooMany } from "../session/too-many.js";
 import { type AnswerOf, routeFor } from "../session/viewer.js";
 import { openedOf, tokenOf } from "./opened-link.js";
 import type { sharedLinks } from "./shared-link.js";

@@ -10,11 +10,10 @@ import {
 } from "@waymark/accounts";
 import { recordAudit } from "@waymark/accounts/identity";
 import { isUuid, withTransaction } from "@waymark/database";
-import { AppError } from "@waymark/errors";
+import { AppError, tooMany } from "@waymark/errors";
 import type pg from "pg";
 import { z } from "zod";
 import type { AppDeps } from "../app-deps.js";
-import { tooMany } from "../session/too-many.js";
 import { type AnswerOf, ownerRoute, viewerRoute } from "../session/viewer.js";
 import { findProof, type ProofAnswer, type SiteProof } from "./find-proof.js";
 import { isDomainFree } from "./is-domain-free.query.js";
