@@ -81,6 +81,19 @@ describe("a code", () => {
   });
 });
 
+describe("a day", () => {
+  it("has fifty guesses of a person, though the quarters of an hour begin anew", async () => {
+    const { signIn, secret, recoveryCodes } = await withCodes();
+    for (let quarter = 0; quarter < 5; quarter++) {
+      for (let n = 0; n < 10; n++) await signIn("000000").expect(400, wrong);
+      await dashboard.pool.query("DELETE FROM rate_limit WHERE key LIKE '%guess-email%'");
+    }
+    const { body } = await signIn(codeOf(secret, now)).expect(429);
+    expect(body.retry_after).toBeGreaterThan(3_600);
+    await signIn(recoveryCodes[0]).expect(429);
+  });
+});
+
 describe("a recovery code", () => {
   it("signs in once, however many ask with it at once, in any case, and nobody else", async () => {
     const [first, second] = [await withCodes(), await withCodes()];

@@ -7,6 +7,8 @@ const windowSeconds = 15 * 60;
 
 /** Tries in 15 minutes: per address of mail, per shared link, per network, and per 48 bits of IPv6, which one customer may hold. */
 const emailLimit = { name: "guess-email", points: 10, windowSeconds };
+/** A code has six digits, and three are good at a time: whoever knows the password must not try through the days. */
+const codeDayLimit = { name: "guess-code", points: 50, windowSeconds: 86_400 };
 const linkLimit = { name: "guess-shared-link", points: 100, windowSeconds };
 const networkLimit = { name: "guess-network", points: 30, windowSeconds };
 const wideNetworkLimit = { name: "guess-wide-network", points: 300, windowSeconds };
@@ -38,9 +40,13 @@ interface GuessesOptions {
 
 /** Counts guesses of passwords, and mails that strangers can cause. */
 export function createGuesses({ openLimiter, addressOf }: GuessesOptions) {
-  const [perEmail, perLink] = [openLimiter(emailLimit), openLimiter(linkLimit)];
+  const perEmail = openLimiter(emailLimit);
+  const perLink = openLimiter(linkLimit);
+  const perCodeDay = openLimiter(codeDayLimit);
   const perNetwork = openLimiter(networkLimit);
   const perWideNetwork = openLimiter(wideNetworkLimit);
+  const limitersOf = (kind: GuessKind) =>
+    kind === "shared" ? [perLink] : kind === "code" ? [perEmail, perCodeDay] : [perEmail];
   return {
     networkOf: (request: Request) => addressKey(addressOf(request)),
     /**
@@ -58,14 +64,18 @@ export function createGuesses({ openLimiter, addressOf }: GuessesOptions) {
         const { isAllowed, resetSeconds } = await limiter.spend(key);
         if (!isAllowed) throw tooMany(resetSeconds);
       }
-      const key = keyOf(kind, subject ?? "");
-      const limiter = kind === "shared" ? perLink : perEmail;
-      const ofSubject = subject === undefined ? undefined : await limiter.spend(key);
-      if (ofSubject) spent.push({ limiter, key });
+      let [isAllowed, retryAfterSeconds] = [true, 0];
+      for (const limiter of subject === undefined ? [] : limitersOf(kind)) {
+        const key = keyOf(kind, subject ?? "");
+        const tried = await limiter.spend(key);
+        spent.push({ limiter, key });
+        isAllowed &&= tried.isAllowed;
+        if (!tried.isAllowed) retryAfterSeconds = Math.max(retryAfterSeconds, tried.resetSeconds);
+      }
       return {
         network: wideNetwork,
-        isAllowed: ofSubject?.isAllowed ?? true,
-        retryAfterSeconds: ofSubject?.resetSeconds ?? 0,
+        isAllowed,
+        retryAfterSeconds,
         /** Gives the try back: it was no guess. */
         refund: async () => void (await Promise.all(spent.map((each) => each.limiter.refund(each.key)))),
       };
