@@ -138,6 +138,14 @@ describeWithChromium("the traces in a browser", (executablePath) => {
     expect(new URL(page.url()).search).toBe("?q=trace");
   });
 
+  it("offers no key to somebody who only reads", async () => {
+    const page = await browser.page(await dashboard.signIn(await dashboard.makeAccount("free"), "viewer"));
+    await page.goto("/dashboard/traces");
+    await page.getByRole("textbox", { name: "Example: curl" }).waitFor();
+    expect(await page.getByRole("button", { name: "Fill in a new key" }).count()).toBe(0);
+    expect(await page.getByRole("link", { name: "A website first?" }).count()).toBe(0);
+  });
+
   it("fills a key into the first examples, and turns into the list", async () => {
     const accountId = await dashboard.makeAccount("free");
     const page = await browser.page(await dashboard.signIn(accountId, "member"));
@@ -145,7 +153,7 @@ describeWithChromium("the traces in a browser", (executablePath) => {
     await page.getByRole("button", { name: "Fill in a new key" }).click();
     const curl = page.getByRole("textbox", { name: "Example: curl" });
     await page.getByText("The key “First trace” is filled in").waitFor();
-    for (const name of ["curl", "OpenTelemetry", "TypeScript"])
+    for (const name of ["In your agent's folder", "curl", "OpenTelemetry", "TypeScript", "Python"])
       expect(await page.getByRole("textbox", { name: `Example: ${name}` }).inputValue()).toMatch(/wmk_trace_\w{20}/);
     expect(await curl.inputValue()).toContain("/api/v1/traces");
     expect(await browser.findings(page)).toEqual([]);

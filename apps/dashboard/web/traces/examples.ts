@@ -19,10 +19,18 @@ await waymark.trace({ agent_id: ${JSON.stringify(agent)}, name: "My first trace"
   // your agent's work
 });
 await waymark.shutdown();`;
+  const python = `import waymark
+
+client = waymark.Waymark(key="${key}", url="${url}")
+with client.start_trace(agent_id=${JSON.stringify(agent)}, name="My first trace"):
+    pass  # your agent's work
+client.close()`;
   return [
+    { title: "In your agent's folder", text: `WAYMARK_TRACE_URL=${url} WAYMARK_TRACE_KEY=${key} npx waymark init` },
     { title: "curl", text: curl },
     { title: "OpenTelemetry", text: otel },
     { title: "TypeScript", text: script },
+    { title: "Python", text: python },
   ];
 }
 

@@ -6,7 +6,7 @@ import type { Usage } from "../../src/billing/billing.route.js";
 import type { CreatedKey, CreateKeyBody } from "../../src/keys/keys.route.js";
 import type { TraceList } from "../../src/traces/traces.route.js";
 import { api } from "../data/api.js";
-import { useAction, useMe, useQuery } from "../data/query.js";
+import { useAction, useMayChange, useMe, useQuery } from "../data/query.js";
 import { Button } from "../ui/button.js";
 import { takeChoiceKey, useChoice } from "../ui/choice.js";
 import { CopyField } from "../ui/copy-button.js";
@@ -208,6 +208,7 @@ const defaultAgent = "first-agent";
 
 function FirstTrace() {
   const me = useMe();
+  const mayChange = useMayChange();
   const [agent, setAgent] = useState(defaultAgent);
   const newKey = { name: "First trace", service: "trace", scope: "ingest" } satisfies CreateKeyBody;
   const create = useAction(() => api.post<CreatedKey>("/keys", newKey));
@@ -220,6 +221,7 @@ function FirstTrace() {
     <div class="first-trace">
       <p class="row waiting-line">
         <span class="mark is-running is-live" /> Waiting for the first trace. This page turns into the list by itself.
+        {mayChange && <a href="/dashboard/sites">A website first? Add it.</a>}
       </p>
       <ActionError of={create} />
       <Panel>
@@ -235,25 +237,27 @@ function FirstTrace() {
               : undefined
           }
         />
-        <div class="row first-key">
-          {key === undefined ? (
-            <>
-              <p>Every example needs a key of the trace API. This one sends, and reads nothing.</p>
-              <Button
-                text="Fill in a new key"
-                look="main"
-                icon="keys"
-                isBusy={create.isBusy}
-                onClick={() => create.run()}
-              />
-            </>
-          ) : (
-            <p>
-              The key “First trace” is filled in. Waymark shows it this once; <a href="/dashboard/keys">API keys</a>{" "}
-              revokes it.
-            </p>
-          )}
-        </div>
+        {mayChange && (
+          <div class="row first-key">
+            {key === undefined ? (
+              <>
+                <p>Every example needs a key of the trace API. This one sends, and reads nothing.</p>
+                <Button
+                  text="Fill in a new key"
+                  look="main"
+                  icon="keys"
+                  isBusy={create.isBusy}
+                  onClick={() => create.run()}
+                />
+              </>
+            ) : (
+              <p>
+                The key “First trace” is filled in. Waymark shows it this once; <a href="/dashboard/keys">API keys</a>{" "}
+                revokes it.
+              </p>
+            )}
+          </div>
+        )}
       </Panel>
       {examples.map(({ title, text }) => (
         <Panel key={title} title={title}>
