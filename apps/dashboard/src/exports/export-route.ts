@@ -42,6 +42,8 @@ export function exportRoute<Query extends z.ZodObject>(
       const texts = { ...request.query, ...(hasRange && { to: now().toISOString() }) };
       const pageOf = (cursor?: string) => {
         const page = schema.safeParse({ ...texts, ...(cursor !== undefined && { cursor }) });
+        // Without its cursor a later page would be the first one again, without end.
+        if (!page.success && cursor !== undefined) throw page.error;
         return { ...(page.data ?? filters), limit: rowsOfPage } as z.output<Query> & Paging;
       };
       const readPage = (cursor?: string) => read(accountId, pageOf(cursor));
