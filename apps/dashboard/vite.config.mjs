@@ -1,8 +1,8 @@
 import { defineConfig } from "vite";
 
-/** Modules of the first load: one file, so that a page costs one more, also one with the table of traces. */
+/** Modules of the first load: one file, so that a page costs one more, also one with the table of traces or scores. */
 const firstLoad =
-  /vite\/|node_modules\/(?:@?preact|@tanstack)|packages\/plan\/|\/web\/(?:index\.html|main|app|pages|part|data|ui|shell|styles|traces\/traces-table)/;
+  /vite\/|node_modules\/(?:@?preact|@tanstack)|packages\/plan\/|\/web\/(?:index\.html|main|app|pages|part|data|ui|shell|styles|traces\/traces-table|scores\/score-parts)/;
 
 export default defineConfig({
   root: "web",

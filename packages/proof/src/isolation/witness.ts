@@ -51,11 +51,12 @@ export async function readWitness(system: System, witness: Actor, operations: re
   };
 }
 
-/** Without the times of the account's own use of its keys and sessions, and the minute that a comparison has come to. */
+/** Without the times of the account's own use of its keys and sessions, and the moments that a comparison or series has come to. */
 function steady(text: string): string {
   return text
     .replace(/"(lastUsedAt|seenAt|last_used_at)":("[^"]*"|null)/g, '"$1":0')
-    .replace(/("to":"[^"]*","until"):"[^"]*"/g, "$1:0");
+    .replace(/("to":"[^"]*","until"):"[^"]*"/g, "$1:0")
+    .replace(/"to":"[^"]*"(?=,"interval")/g, '"to":0');
 }
 
 function firstDifference(one: string, other: string): string {
