@@ -15,7 +15,7 @@ describeWithChromium("the palette", (executablePath) => {
     await page.goto("/dashboard/team");
     await page.getByRole("heading", { level: 1, name: "Team" }).waitFor();
     const field = page.getByRole("combobox", { name: "Page, agent, site, trace, conversation or user" });
-    const active = () => page.getByRole("option", { selected: true });
+    const active = () => page.locator('[role="option"][aria-selected="true"]');
     return { accountId, trace, page, field, active };
   }
 

@@ -100,8 +100,8 @@ describeWithChromium("by keyboard alone", (executablePath) => {
     await page.getByRole("dialog").waitFor();
     await page.keyboard.type("grace@example.com");
     await page.keyboard.press("Tab");
-    await page.keyboard.press("ArrowDown");
-    await page.keyboard.press("Enter");
+    // Member, viewer, owner.
+    for (const key of ["ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
     const invitations = page.getByRole("table", { name: "Invitations" });
     await invitations.getByRole("row", { name: /grace@example.com Owner/ }).waitFor();
     expect((await focused(page)).trim()).toBe("Invite");
@@ -111,7 +111,7 @@ describeWithChromium("by keyboard alone", (executablePath) => {
     await page.goto("/dashboard/team");
     await page.getByRole("combobox", { name: "Role of A member" }).waitFor();
     await tabTo(page, /Role of A member/);
-    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("ArrowDown");
     await page.getByRole("row", { name: /Changed the role of/ }).waitFor();
     await tabTo(page, /Role of A member/);
     await pressOn(page, "Remove");

@@ -11,7 +11,7 @@ describeWithChromium("the pages before a session", (executablePath) => {
 
   const heading = (page: Page, name: string) => page.getByRole("heading", { level: 1, name }).waitFor();
   const fill = (page: Page, name: string, text: string) => page.getByRole("textbox", { name }).fill(text);
-  const press = (page: Page, name: string) => page.getByRole("button", { name }).click();
+  const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
 
   /** The path of the latest mail's link. */
   async function mailedPath(): Promise<string> {
