@@ -40,6 +40,7 @@ import { refuseCrossSite, securityHeaders } from "./security/origin.js";
 import { codeRoutes } from "./session/codes.route.js";
 import { linkRoutes as oneTimeLinkRoutes } from "./session/link.route.js";
 import { meRoutes } from "./session/me.route.js";
+import { oidcRoutes } from "./session/oidc.route.js";
 import { passkeyRoutes, passkeySignInRoutes } from "./session/passkeys.route.js";
 import { signInRoutes } from "./session/sign-in.route.js";
 import { permitRole, requireSession } from "./session/viewer.js";
@@ -140,7 +141,7 @@ export function createApp(given: AppDeps): Express {
   const readBody = createBodyReader(maxBodyBytes);
   const webhook = stripeWebhookRoute(deps);
   const unsubscribe = unsubscribeRoutes(deps);
-  const open = [...signInRoutes(deps), ...passkeySignInRoutes(deps), ...oneTimeLinkRoutes(deps)];
+  const open = [...signInRoutes(deps), ...passkeySignInRoutes(deps), ...oidcRoutes(deps), ...oneTimeLinkRoutes(deps)];
   const guarded = routesOf(deps);
   const sharing = sharedLinks(deps);
   const shared = [

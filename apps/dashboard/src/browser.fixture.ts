@@ -53,7 +53,10 @@ function openChromium(executablePath: string): Promise<Browser> {
  * Serves the built dashboard to Chromium. A test fails for a violated content policy, an error on the page, and a request
  * that leaves the origin. Call it in the suite of `describeWithChromium`.
  */
-export function useBrowser(executablePath: string, options: DashboardOptions = {}): TestBrowser {
+export function useBrowser(
+  executablePath: string,
+  { otherOrigin, ...options }: DashboardOptions & { otherOrigin?: string } = {},
+): TestBrowser {
   const dashboard = useDashboard({ pages: readPages(built(new URL("../dist/web/", import.meta.url))), ...options });
   const contexts: BrowserContext[] = [];
   const kept: BrowserContext[] = [];
@@ -98,7 +101,7 @@ export function useBrowser(executablePath: string, options: DashboardOptions = {
         const [name = "", value = ""] = as.cookie.split("=");
         await context.addCookies([{ name, value, url: origin, httpOnly: true, sameSite: "Lax" }]);
       }
-      watch(context, { origin, requests, problems });
+      watch(context, { origin, otherOrigin, requests, problems });
       return context.newPage();
     },
     findings,
@@ -107,17 +110,20 @@ export function useBrowser(executablePath: string, options: DashboardOptions = {
 
 interface Log {
   origin: string;
+  /** Where the browser may go too, as to a provider of sign-ins. */
+  otherOrigin: string | undefined;
   requests: string[];
   problems: string[];
 }
 
 const violationMark = "Content policy violated:";
 
-function watch(context: BrowserContext, { origin, requests, problems }: Log): void {
+function watch(context: BrowserContext, { origin, otherOrigin, requests, problems }: Log): void {
   context.on("request", (request) => {
     const url = new URL(request.url());
     if (url.origin === origin) requests.push(`${request.method()} ${url.pathname}${url.search}`);
-    else if (url.protocol.startsWith("http")) problems.push(`left the origin: ${url.href}`);
+    else if (url.origin !== otherOrigin && url.protocol.startsWith("http"))
+      problems.push(`left the origin: ${url.href}`);
   });
   context.on("weberror", (error) => problems.push(String(error.error())));
   context.on("console", (message) => {

@@ -37,6 +37,9 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     TRUSTED_PROXIES: trustedProxiesVariable(),
     WEBHOOK_ALLOW_PRIVATE: networksVariable(),
     ...mailVariables(env),
+    OIDC_ISSUER: webUrl.optional(),
+    OIDC_CLIENT_ID: z.string().optional(),
+    OIDC_CLIENT_SECRET: z.string().optional(),
     STRIPE_SECRET_KEY: z.string().optional(),
     STRIPE_WEBHOOK_SECRET: z.string().optional(),
     STRIPE_PRICE_ID: z.string().optional(),
@@ -60,6 +63,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     /** The private networks that the worker posts to. */
     webhookNetworks: read.WEBHOOK_ALLOW_PRIVATE,
     stripe: readStripe(read),
+    oidc: readOidc(read),
   };
 }
 
@@ -72,10 +76,32 @@ function readStripe(read: { [Name in StripeName | "STRIPE_BASE_URL"]?: string | 
   if (secretKey && webhookSecret && priceIds.length > 0) {
     return { secretKey, webhookSecret, priceIds, baseUrl: read.STRIPE_BASE_URL };
   }
-  const names: StripeName[] = ["STRIPE_SECRET_KEY", "STRIPE_WEBHOOK_SECRET", "STRIPE_PRICE_ID"];
+  return noneOf("Stripe", read, ["STRIPE_SECRET_KEY", "STRIPE_WEBHOOK_SECRET", "STRIPE_PRICE_ID"]);
+}
+
+/** For a group of settings that are not all there. @throws ConfigError for some of them */
+function noneOf<Name extends string>(group: string, read: Partial<Record<Name, unknown>>, names: readonly Name[]) {
   const missing = names.filter((name) => !read[name]);
   if (missing.length === names.length) return undefined;
-  throw new ConfigError(missing.map((name) => `${name} must be set, as the other settings of Stripe are`));
+  throw new ConfigError(missing.map((name) => `${name} must be set, as the other settings of ${group} are`));
+}
+
+type OidcSettings = { [Name in "OIDC_ISSUER" | "OIDC_CLIENT_ID" | "OIDC_CLIENT_SECRET"]?: string | undefined } & {
+  CELL_DASHBOARDS: readonly string[];
+};
+
+const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+
+/** @throws ConfigError unless all of the three settings are there, or none */
+function readOidc(read: OidcSettings) {
+  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = read;
+  if (!issuer || !clientId || !clientSecret) {
+    return noneOf("OpenID Connect", read, ["OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET"]);
+  }
+  const url = new URL(issuer);
+  if (url.protocol === "http:" && !loopback.test(url.hostname)) throw new ConfigError(["OIDC_ISSUER must be https"]);
+  if (read.CELL_DASHBOARDS.length > 0) throw new ConfigError(["OIDC_ISSUER does not work beside CELL_DASHBOARDS"]);
+  return { issuer: url, clientId, clientSecret };
 }
 
 export type Config = ReturnType<typeof loadConfig>;

@@ -117,7 +117,7 @@ describe("the work for an address", () => {
   };
   const allowance = { network: "", isAllowed: true, retryAfterSeconds: 0, refund: async () => undefined };
   const counting = useDashboard({
-    deps: { passwords, guesses: { admit: async () => allowance, networkOf: () => "" } },
+    deps: { passwords, guesses: { admit: async () => allowance, networkOf: () => "", refund: async () => undefined } },
   });
 
   it("is the same for known and unknown ones, at sign-in, sign-up and a forgotten password", async () => {

@@ -63,6 +63,8 @@ const openRoutes = [
   "GET /unsubscribe/:token",
   unsubscribe,
   "GET /sign-in",
+  "GET /oidc",
+  "GET /oidc/callback",
   "POST /passkey/challenge",
   "POST /passkey",
   "POST /sign-in",

@@ -17,6 +17,7 @@ type GuessKind =
   | "sign-in"
   | "code"
   | "challenge"
+  | "provider"
   | "passkey"
   | "sign-up"
   | "forgot"
@@ -47,6 +48,15 @@ export function createGuesses({ openLimiter, addressOf }: GuessesOptions) {
   const perWideNetwork = openLimiter(wideNetworkLimit);
   const limitersOf = (kind: GuessKind) =>
     kind === "shared" ? [perLink] : kind === "code" ? [perEmail, perCodeDay] : [perEmail];
+  const ofNetworks = (request: Request, kind: GuessKind) => {
+    const address = addressOf(request);
+    const [network, wideNetwork] = [addressKey(address), addressKey(address, 48)];
+    const counts = [{ limiter: perNetwork, key: keyOf(kind, network) }];
+    if (wideNetwork !== network) counts.push({ limiter: perWideNetwork, key: keyOf(kind, wideNetwork) });
+    return { network: wideNetwork, counts };
+  };
+  const giveBack = async (counts: { limiter: Limiter; key: string }[]) =>
+    void (await Promise.all(counts.map(({ limiter, key }) => limiter.refund(key))));
   return {
     networkOf: (request: Request) => addressKey(addressOf(request)),
     /**
@@ -56,10 +66,7 @@ export function createGuesses({ openLimiter, addressOf }: GuessesOptions) {
      * @throws AppError 429 when the client's network has none left
      */
     async admit(request: Request, kind: GuessKind, subject?: string) {
-      const address = addressOf(request);
-      const [network, wideNetwork] = [addressKey(address), addressKey(address, 48)];
-      const spent = [{ limiter: perNetwork, key: keyOf(kind, network) }];
-      if (wideNetwork !== network) spent.push({ limiter: perWideNetwork, key: keyOf(kind, wideNetwork) });
+      const { network, counts: spent } = ofNetworks(request, kind);
       for (const { limiter, key } of spent) {
         const { isAllowed, resetSeconds } = await limiter.spend(key);
         if (!isAllowed) throw tooMany(resetSeconds);
@@ -73,12 +80,14 @@ export function createGuesses({ openLimiter, addressOf }: GuessesOptions) {
         if (!tried.isAllowed) retryAfterSeconds = Math.max(retryAfterSeconds, tried.resetSeconds);
       }
       return {
-        network: wideNetwork,
+        network,
         isAllowed,
         retryAfterSeconds,
         /** Gives the try back: it was no guess. */
-        refund: async () => void (await Promise.all(spent.map((each) => each.limiter.refund(each.key)))),
+        refund: () => giveBack(spent),
       };
     },
+    /** Gives a try of an earlier request from the same network back. */
+    refund: (request: Request, kind: GuessKind) => giveBack(ofNetworks(request, kind).counts),
   };
 }

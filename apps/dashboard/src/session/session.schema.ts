@@ -1,4 +1,4 @@
-import type { LinkInfo } from "@waymark/accounts/identity";
+import type { LinkInfo, ProviderRefusal } from "@waymark/accounts/identity";
 import { emailField, nameProblem, textField } from "@waymark/service/fields";
 import { z } from "zod";
 
@@ -20,7 +20,12 @@ export const nameField = () =>
 
 export interface EntryOptions {
   signUp: "open" | "invited";
+  /** The host of the provider of OpenID Connect, where one is set. */
+  provider?: string;
 }
+
+/** Why the way over the provider ended on the sign-in page, as `?refused=`. */
+export type EntryRefusal = ProviderRefusal | "away" | "failed";
 
 const maxCodeLength = 40;
 

@@ -29,10 +29,12 @@ import {
 
 export function signInRoutes(deps: AppDeps) {
   const { config } = deps;
+  const { signUp, oidc } = config;
+  const entry: EntryOptions = { signUp, ...(oidc && { provider: oidc.issuer.host }) };
   const options = pageRoute({
     method: "get",
     path: "/sign-in",
-    handle: async () => ({ status: 200, body: { signUp: config.signUp } satisfies EntryOptions }),
+    handle: async () => ({ status: 200, body: entry }),
   });
   return [options, signInRoute(deps), signOutRoute(deps), signUpRoute(deps), forgotRoute(deps)];
 }

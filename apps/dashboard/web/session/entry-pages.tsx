@@ -2,6 +2,7 @@ import "./session.css";
 import { useLocation } from "preact-iso";
 import type {
   EntryOptions,
+  EntryRefusal,
   ForgotBody,
   MailedAnswer,
   SignInAnswer,
@@ -13,7 +14,7 @@ import { localPath } from "../data/paths.js";
 import { useAction, useQuery } from "../data/query.js";
 import { Button } from "../ui/button.js";
 import { useForm } from "../ui/form.js";
-import { ActionError } from "../ui/page.js";
+import { ActionError, Banner } from "../ui/page.js";
 import {
   CodeField,
   EmailField,
@@ -28,6 +29,14 @@ import {
 } from "./entry-parts.js";
 import { hasPasskeys, signInByPasskey } from "./passkeys.js";
 
+const refusals: Readonly<Record<EntryRefusal, string>> = {
+  away: "The provider does not answer. Try again in a minute, or sign in here.",
+  failed: "The sign-in at the provider did not complete. Try again.",
+  unproven: "The provider has not proven your address of mail. Prove it there, or sign in here.",
+  closed: "Accounts are by invitation here. An owner of an account can invite your address.",
+  taken: "Your address belongs to somebody else's sign-in here. Ask an owner of the account.",
+};
+
 export function SignInPage() {
   const { query } = useLocation();
   const options = useQuery<EntryOptions>("/sign-in", { staleMs: 60_000 });
@@ -39,6 +48,9 @@ export function SignInPage() {
   const passkey = useAction(signInByPasskey, {
     onDone: ({ isSignedIn }) => isSignedIn && location.assign(localPath(query["next"])),
   });
+  const provider = options.data?.provider;
+  const atProvider = `/dashboard/api/oidc?${new URLSearchParams({ next: localPath(query["next"]) })}`;
+  const refusal = refusals[query["refused"] as EntryRefusal];
   const links = (
     <>
       <a href="/dashboard/forgot">Forgot password?</a>
@@ -47,12 +59,18 @@ export function SignInPage() {
   );
   return (
     <EntryCard title="Sign in" links={links}>
+      {refusal && !form.error && !form.output && <Banner tone="error">{refusal}</Banner>}
       {form.output?.isSignedIn === false && !form.output.needsCode && <TooManyTries />}
       <EntryForm form={form} verb="Sign in" reasonOf={signInProblem}>
         <EmailField {...form.field("email")} />
         <PasswordField {...form.field("password")} />
         {form.output?.needsCode && <CodeField {...form.field("code")} />}
       </EntryForm>
+      {provider && (
+        <div class="entry-other">
+          <Button text={`Sign in with ${provider}`} onClick={() => location.assign(atProvider)} />
+        </div>
+      )}
       {hasPasskeys && (
         <div class="entry-other">
           <Button text="Sign in with a passkey" isBusy={passkey.isBusy} onClick={() => passkey.run()} />

@@ -9,6 +9,7 @@ export {
   takeChallenge,
   usePasskey,
 } from "./factors/passkeys.query.js";
+export { arriveByProvider, type ProviderRefusal } from "./factors/provider.query.js";
 export { createLink, createLinkIfFew, linkUrl, type NewLink } from "./links/link.query.js";
 export { type LinkInfo, readLink, useLink } from "./links/use-link.js";
 export {
@@ -49,6 +50,7 @@ export {
 } from "./sessions/session.query.js";
 export {
   createLinkCookie,
+  createProviderCookie,
   createSessionCookie,
   createSessions,
   createSignUpCookie,

@@ -124,6 +124,19 @@ export async function dropSignUps(client: pg.ClientBase, email: string): Promise
   await client.query(sql, [email]);
 }
 
+/** Uses up all of an address's invitations, each once. A range of `one_time_link_email_idx`. */
+const takeInvitationsSql = `
+  WITH taken AS (
+    UPDATE one_time_link SET used_at = $2
+    WHERE email = $1 AND purpose = 'invite' AND used_at IS NULL AND expires_at > $2
+    RETURNING account_id, role, created_at)
+  SELECT account_id AS "accountId", role FROM taken ORDER BY created_at DESC`;
+
+/** @returns the invitations, the newest first */
+export async function takeInvitations(client: pg.ClientBase, email: string, now: Date) {
+  return (await client.query<{ accountId: string; role: Role }>(takeInvitationsSql, [email, now])).rows;
+}
+
 const maxPerAccount = 20;
 const retryAfterSeconds = 86_400;
 

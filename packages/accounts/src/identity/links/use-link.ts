@@ -166,7 +166,7 @@ const arrivals: Record<LinkPurpose, Arrive> = {
   },
 };
 
-async function join(client: pg.ClientBase, membership: Arrived & { role: Role }, email: string): Promise<void> {
+export async function join(client: pg.ClientBase, membership: Arrived & { role: Role }, email: string): Promise<void> {
   const isNew = await joinAccount(client, membership);
   const { accountId, personId, role } = membership;
   if (isNew) await recordAudit(client, { accountId, personId, action: "person_joined", subject: `${email} (${role})` });

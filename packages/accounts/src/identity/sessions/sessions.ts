@@ -73,6 +73,11 @@ export function createSignUpCookie(url: URL) {
   return createCookie(url, { plainName: "waymark-sign-up", maxAgeSeconds: daySeconds });
 }
 
+/** Keeps a sign-in that is with the provider: `SameSite=Lax`, since the provider's page leads back here. */
+export function createProviderCookie(url: URL) {
+  return createCookie(url, { plainName: "waymark-provider", maxAgeSeconds: 300 });
+}
+
 /** Keeps the proof of a shared link's password, and goes to this link alone. */
 export function createLinkCookie(url: URL, path: string) {
   return createCookie(url, { plainName: "waymark-shared", maxAgeSeconds: daySeconds, path, sameSite: "Strict" });

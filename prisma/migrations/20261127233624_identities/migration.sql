@@ -1,0 +1,1 @@
+CREATE UNIQUE INDEX "credential_provider_subject_key" ON "credential" ("provider", "subject");
