@@ -59,6 +59,11 @@ describeWithChromium("saved views and columns of the list of traces", (executabl
     await page.goto("/dashboard/team");
     await page.getByRole("heading", { level: 1, name: "Team" }).waitFor();
     await page.keyboard.press("Control+k");
+    // The palette comes with its first use.
+    await page
+      .getByRole("combobox", { name: /^Page, agent/ })
+      .and(page.locator(":focus"))
+      .waitFor();
     await page.keyboard.type("失敗");
     await page.getByRole("group", { name: "Saved views" }).getByRole("option").waitFor();
     await page.keyboard.press("Enter");
