@@ -52,6 +52,7 @@ describeWithChromium("saved views and columns of the list of traces", (executabl
     await page.getByRole("button", { name: "Views" }).press("Enter");
     await page.getByRole("menuitem", { name: "失敗 of users" }).click();
     await page.getByRole("row", { name: "refund" }).waitFor({ state: "detached" });
+    await page.getByRole("row", { name: /broken/ }).waitFor();
     expect(await heads()).toEqual(["Status", "Trace", "Cost", "User", "Started"]);
     const { search } = new URL(page.url());
     expect(search).toBe("?status=failed&columns=cost%2Cuser");

@@ -161,7 +161,7 @@ async function judge(system: System, act: Act, performed: Performed, others: rea
 }
 
 const openPaths =
-  /^\/(health|ready|webhooks\/|js\/|api\/event)|\/dashboard\/api\/(sign-|oidc|forgot|link$|unsubscribe|shared)/;
+  /^\/(health|ready|webhooks\/|js\/|api\/event)|\/dashboard\/api\/(sign-|passkey|oidc|forgot|link$|unsubscribe|shared)/;
 
 function isGuarded({ path }: Operation): boolean {
   return !openPaths.test(path);
