@@ -1,6 +1,7 @@
 import { nameProblem, normaliseEmail } from "@waymark/service/fields";
 import * as client from "openid-client";
 import type { Config } from "../config.js";
+import { maxNameLength } from "./session.schema.js";
 
 /** Of each request to the provider. */
 const timeoutSeconds = 5;
@@ -26,7 +27,6 @@ export function createOidc(settings: NonNullable<Config["oidc"]>, redirectUrl: U
     return asked.configuration;
   };
   return {
-    host: settings.issuer.host,
     /** @returns the provider's page, and what the browser keeps meanwhile */
     async begin() {
       const configuration = await configure();
@@ -72,8 +72,6 @@ function discover({ issuer, clientId, clientSecret }: NonNullable<Config["oidc"]
   if (issuer.protocol === "http:") execute.push(client.allowInsecureRequests);
   return client.discovery(issuer, clientId, {}, authenticate, { timeout: timeoutSeconds, execute });
 }
-
-const maxNameLength = 100;
 
 function profileOf({ email, email_verified: isProven, name }: Readonly<Record<string, unknown>>) {
   const given =

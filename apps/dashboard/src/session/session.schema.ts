@@ -3,7 +3,7 @@ import { emailField, nameProblem, textField } from "@waymark/service/fields";
 import { z } from "zod";
 
 const maxPasswordLength = 200;
-const maxNameLength = 100;
+export const maxNameLength = 100;
 const maxTokenLength = 200;
 
 /** Only its length; the rules of a new password are `passwordProblem`'s. */
@@ -40,8 +40,8 @@ export const signInBody = z.strictObject({
 export type SignInBody = z.input<typeof signInBody>;
 
 /**
- * The answer of `POST /sign-in`. 200: signed in, or the right password of somebody with codes, without one. 202: too many tries for the address; if the password was right, a mail with a
- * link is on its way. 401: wrong. 429: too many tries from here.
+ * The answer of `POST /sign-in`. 200: signed in, or `needsCode` after a right password without a code. 202: too many tries for the
+ * address; after a right password a mail with a link is on its way. 401: wrong. 429: too many tries from here.
  */
 export interface SignInAnswer {
   isSignedIn: boolean;
