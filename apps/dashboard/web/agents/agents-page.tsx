@@ -2,12 +2,13 @@ import "./agents.css";
 import type { AgentFigures, AgentList, DurationList } from "../../src/agents/agents.route.js";
 import { useQuery } from "../data/query.js";
 import { Ago } from "../ui/ago.js";
+import { DayBars } from "../ui/day-bars.js";
 import { ExportMenu } from "../ui/export-menu.js";
 import { formatCount, formatDuration } from "../ui/format.js";
 import { Empty, Loaded, Page, Panel } from "../ui/page.js";
 import { type Column, Table } from "../ui/table.js";
 import { MonoLink } from "../ui/usage.js";
-import { DayBars, FailureRate, failureRate } from "./figures.js";
+import { FailureRate, failureRate } from "./figures.js";
 
 export function AgentsPage() {
   const list = useQuery<AgentList>("/agents");

@@ -1,13 +1,12 @@
 import "./costs.css";
-import "../agents/agents.css";
 import { useState } from "preact/hooks";
 import type { Costs, DearestTraces } from "../../src/costs/costs.route.js";
-import { ValueBars } from "../agents/figures.js";
 import { RulesPanel, useMayChangeRules } from "../channels/rules.js";
 import { useQuery } from "../data/query.js";
 import { Change } from "../statistics/change.js";
 import { Chart, FigureButtons } from "../statistics/chart.js";
 import { Ago } from "../ui/ago.js";
+import { ValueBars } from "../ui/day-bars.js";
 import { ExportMenu } from "../ui/export-menu.js";
 import { formatCompact, formatCount, formatDay, formatDollars, formatShortDay, formatThings } from "../ui/format.js";
 import { useRecentDays } from "../ui/list-filters.js";

@@ -1,4 +1,3 @@
-import "../agents/agents.css";
 import "../traces/traces.css";
 import "./failures.css";
 import type { ComponentChildren } from "preact";
@@ -7,7 +6,6 @@ import { useRoute } from "preact-iso";
 import type { AssignBody } from "../../src/failures/failure-marks.route.js";
 import type { FailureDetail } from "../../src/failures/failures.route.js";
 import type { TraceList } from "../../src/traces/traces.route.js";
-import { DayBars } from "../agents/figures.js";
 import { api } from "../data/api.js";
 import { queryOf } from "../data/paths.js";
 import { useAction, useMayChange, usePages, useQuery } from "../data/query.js";
@@ -15,6 +13,7 @@ import { TracesTable } from "../traces/traces-table.js";
 import { Ago } from "../ui/ago.js";
 import { RunButton } from "../ui/button.js";
 import { Select } from "../ui/choices.js";
+import { DayBars } from "../ui/day-bars.js";
 import { DialogButton } from "../ui/dialog.js";
 import { formatCount } from "../ui/format.js";
 import { useRecentDays } from "../ui/list-filters.js";
@@ -79,7 +78,7 @@ function Detail({ of: failure, path, range, days }: DetailProps) {
     <>
       {useMayChange() && <Actions of={failure} path={path} />}
       <Panel title="Figures" actions={range}>
-        <dl class="agent-figures">
+        <dl class="failure-figures">
           <Figure label={days === 1 ? "Traces today" : `Traces of ${days} days`} value={formatCount(count)} />
           {first_at && <Figure label="First seen" value={<Ago iso={first_at} />} />}
           {last_at && <Figure label="Last seen" value={<Ago iso={last_at} />} />}
