@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { findSchemaProblem, rolePasswordVariables } from "@waymark/database";
 import type pg from "pg";
-import { formatBytes, formatCount, formatDuration } from "../output/terminal-text.js";
+import { formatBytes, formatCount, formatDuration, inWords } from "../output/terminal-text.js";
 import { type Check, good, unknown, type Verdict, wrong } from "./check.js";
 import type { Installation } from "./installation.js";
 
@@ -82,7 +82,7 @@ async function checkRoles(pool: pg.Pool): Promise<Verdict> {
 
 const durabilitySql = `
   SELECT name FROM pg_settings
-  WHERE (name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off') ORDER BY name`;
+  WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off' ORDER BY name`;
 
 async function checkDurability(pool: pg.Pool): Promise<Verdict> {
   const { rows } = await pool.query<{ name: string }>(durabilitySql);
@@ -170,6 +170,6 @@ const lateSql = `
 async function checkMails(pool: pg.Pool): Promise<Verdict> {
   const { late, error } = await one<{ late: number; error: string | null }>(pool, lateSql);
   if (late === 0) return good(`Nothing has waited for over ${maxMailMinutes} minutes.`);
-  const says = `${formatCount(late)} alerts wait for over ${maxMailMinutes} minutes${error ? `: ${error}` : ""}.`;
+  const says = `Waiting for over ${maxMailMinutes} minutes: ${inWords(late, "alert")}${error ? `; ${error}` : ""}.`;
   return wrong(says, "Look whether a worker runs, at its log, and at the mail provider.");
 }

@@ -102,7 +102,7 @@ describe("the database", () => {
     expect((await examine())["mails"]).toEqual(good(/Nothing/));
     await pool.query(`${insert} VALUES (${values}, now() - interval '11 minutes', 'the provider answers 401', false)`);
     expect((await examine())["mails"]).toEqual(
-      wrong(/^1 alerts wait for over 10 minutes: the provider answers 401\.$/),
+      wrong(/^Waiting for over 10 minutes: 1 alert; the provider answers 401\.$/),
     );
     await pool.query("DELETE FROM delivery");
   });
@@ -181,9 +181,13 @@ describe("settings", () => {
 
   it("are wrong where all may read them, where a password is short or twice there, or mails are files", async () => {
     expect((await tell(passwords, 0o644))["settings"]).toEqual(wrong(/Everybody on this machine reads/));
-    expect((await tell({ POSTGRES_PASSWORD: "short" }))["passwords"]).toEqual(wrong(/^POSTGRES_PASSWORD has fewer/));
+    expect((await tell({ POSTGRES_PASSWORD: "short" }))["passwords"]).toEqual(
+      wrong(/^Shorter than 12 characters: POSTGRES_PASSWORD\.$/),
+    );
     const twice = { ...passwords, REDIS_PASSWORD: passwords.POSTGRES_PASSWORD };
-    expect((await tell(twice))["passwords"]).toEqual(wrong(/POSTGRES_PASSWORD, REDIS_PASSWORD have the same/));
+    expect((await tell(twice))["passwords"]).toEqual(
+      wrong(/^The same password stands in POSTGRES_PASSWORD, REDIS_PASSWORD\.$/),
+    );
     expect((await tell(passwords))["mail"]).toEqual(wrong(/Mails are files/));
     expect((await tell({ ...passwords, RESEND_API_KEY: "re_x" }))["mail"]).toEqual(wrong(/ALERT_FROM is missing/));
   });
