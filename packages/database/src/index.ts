@@ -1,7 +1,9 @@
 export { listenForAccessChanges } from "./access-changes.js";
 export { BackupError, backupSession } from "./backup/backup-format.js";
+export { type BackupAge, readBackupAge, recordBackup } from "./backup/backup-record.query.js";
 export { restoreBackup } from "./backup/restore-backup.js";
 export { ensurePartitions, findPartitions, findTables, type Table } from "./backup/tables.query.js";
+export { type VerifiedTable, verifyBackup } from "./backup/verify-backup.js";
 export { writeBackup } from "./backup/write-backup.js";
 export { binaryArray } from "./binary-array.js";
 export { createGroupCommit, type GroupCommit } from "./group-commit/group-commit.js";

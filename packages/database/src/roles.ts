@@ -41,6 +41,7 @@ export const tableGrants = {
     dashboard: "SELECT, INSERT, UPDATE (name, revoked_at, last_used_at)",
   },
   audit: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT" },
+  backup_record: { worker: "SELECT" },
   challenge: { dashboard: all },
   channel: {
     worker: "SELECT, INSERT, UPDATE (disabled_at, disabled_reason, skipped, reported_until), DELETE",

@@ -42,6 +42,8 @@ const poolerRefused =
 /** Undefined tables and columns, by SQLSTATE and by Prisma's codes. */
 const missingSchemaCodes = new Set(["42P01", "42703", "P2021", "P2022"]);
 
+const fullCodes = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
+
 /** Class 28 and 3D000: the server refuses this user or database (Postgres documentation, appendix A). */
 const refusedCodes = /^(28...|3D000)$/;
 
@@ -56,6 +58,8 @@ export function explainError(error: unknown, database: FoundDatabase | undefined
   if (error instanceof PoolingError) return poolerRefused;
   if (isMoving(error)) return "The account is moving to another cell. 'waymark cell moves' shows how far it is.";
   const code = codeOf(error);
+  // Of a file that is written, not of the database: its codes have five digits.
+  if (fullCodes.has(code)) return "The disk is full, or a quota is used up: the file is not whole and was not kept.";
   if (code === "57014")
     return `The database cancelled a statement: ${reasonOf(error)}. Try again while it is less busy.`;
   const isRefused = refusedCodes.test(code);

@@ -144,6 +144,8 @@ describe("a backup", () => {
       "cut bytes": backup.subarray(0, backup.length - 20),
       "a cut text": gzipSync(text.slice(0, text.length - 22)),
       "a lost row": gzipSync(text.replace(/\n[^\n]*\n\\\.\n-- 7 rows/, "\n\\.\n-- 7 rows")),
+      "a changed row": gzipSync(text.replace("tab\\tand", "tab\\tAnd")),
+      "a lost table": gzipSync(text.replace(/COPY "site" (?:.*\n)*?-- \d+ rows, .*\n/, "")),
       "another statement": gzipSync(text.replace(/COPY "account"[^\n]*\n/, "DELETE FROM account;\n")),
       "another file": gzipSync(text.replace("FROM stdin;", "FROM '/etc/passwd';")),
       "a newer version": gzipSync(text.replace('"migrations":[', '"migrations":["2099_later",')),
@@ -160,11 +162,13 @@ describe("a backup", () => {
       "another text": "This file is no backup of Waymark.",
       "cut bytes": "This file is no backup of Waymark, or a part of it is missing.",
       "a cut text": "This backup is broken: its end is missing.",
-      "a lost row": "This backup is broken: rows are missing.",
+      "a lost row": "This backup is broken: trace has 6 rows, and had 7.",
       "another statement": "This backup is broken: it has a line that Waymark does not write.",
       "another file": "This backup is broken: it has a line that Waymark does not write.",
       "a newer version": "This version does not know migration 2099_later. Run a newer version.",
-      "an unknown column": 'column "idx" of relation "account" does not exist',
+      "a changed row": "This backup is broken: rows of trace are not as they were.",
+      "a lost table": "This backup is broken: it has no table site.",
+      "an unknown column": 'This backup is broken: column "idx" of relation "account" does not exist.',
     });
     const accounts = await onUrl(second.url, async (client) => (await client.query("SELECT FROM account")).rows);
     expect(accounts).toEqual([]);
@@ -193,7 +197,7 @@ describe("a backup", () => {
     const rows = (
       gunzipSync(Buffer.concat(chunks))
         .toString()
-        .match(/^-- (\d+) rows$/gm) ?? []
+        .match(/^-- (\d+) rows, /gm) ?? []
     ).map((it) => Number(it.split(" ")[1]));
     expect(rows.reduce((sum, it) => sum + it, 0)).toBe(Object.values(before).flat().length);
   });

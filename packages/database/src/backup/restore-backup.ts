@@ -1,13 +1,15 @@
 import { once } from "node:events";
 import type { Readable } from "node:stream";
 import { finished } from "node:stream/promises";
-import { createGunzip } from "node:zlib";
 import type pg from "pg";
 import { type CopyStreamQuery, from as copyFrom } from "pg-copy-streams";
 import { migrate, readMigrationNames, squashNames, squashRefusal } from "../migrate.js";
 import { inTransaction, withClient } from "../transaction.js";
-import { BackupError, type BackupHeader, backupSession, copyEnd, readLine, readStart } from "./backup-format.js";
-import { ensurePartitions } from "./tables.query.js";
+import { BackupError, type BackupHeader, backupSession } from "./backup-format.js";
+import { recordBackup } from "./backup-record.query.js";
+import { type BackupPart, readBackup } from "./read-backup.js";
+import type { TableSum } from "./row-sum.js";
+import { ensurePartitions, findTables } from "./tables.query.js";
 
 interface RestoreOptions {
   onProgress(progress: { table: string }): void;
@@ -16,27 +18,26 @@ interface RestoreOptions {
 
 /**
  * Restores a backup into a database without accounts: its migrations, then all rows in one transaction. Later migrations
- * are the caller's. @throws BackupError with a sentence; MigrationError as `migrate`
+ * are the caller's. @returns what each table got. @throws BackupError with a sentence; MigrationError as `migrate`
  */
-export async function restoreBackup(url: string, input: Readable, options: RestoreOptions): Promise<{ rows: number }> {
-  const text = input.pipe(createGunzip());
-  input.once("error", (error) => text.destroy(error));
-  const pieces = readWholeLines(text);
-  const first = await pieces.next().catch(explainGzip);
-  const { line, rest } = firstLine(first.value ?? Buffer.alloc(0));
-  const header = readStart(line);
+export async function restoreBackup(
+  url: string,
+  input: Readable,
+  options: RestoreOptions,
+): Promise<{ rows: number; tables: readonly TableSum[]; header: BackupHeader }> {
+  const { header, parts } = await readBackup(input);
   return withClient(url, "restore", async (client) => {
     await prepare(url, client, header);
-    const restored = await inTransaction(client, async () => {
+    const tables = await inTransaction(client, async () => {
       await client.query(backupSession);
-      const restore = new Restore(client, options);
-      await restore.take(rest);
-      for await (const piece of pieces) await restore.take(piece);
-      return restore.finish();
-    }).catch(explainGzip);
+      const restored = await copyTables(client, parts, options);
+      await refuseMissing(client, restored);
+      if (header.at) await recordBackup(client, { at: header.at });
+      return restored;
+    }).catch(explainRefusal);
     await client.query("ANALYZE");
-    return restored;
-  }).finally(() => text.destroy());
+    return { rows: tables.reduce((sum, { rows }) => sum + rows, 0), tables, header };
+  }).finally(() => input.destroy());
 }
 
 async function prepare(url: string, client: pg.Client, { months, weeks = [], ...header }: BackupHeader): Promise<void> {
@@ -64,99 +65,55 @@ async function prepare(url: string, client: pg.Client, { months, weeks = [], ...
   await ensurePartitions(client, { months, weeks });
 }
 
-class Restore {
-  private rows = 0;
-  private copy: { stream: CopyStreamQuery; done: Promise<void> } | undefined;
-  private copied: number | undefined;
-  private isComplete = false;
+interface Copy {
+  stream: CopyStreamQuery;
+  done: Promise<void>;
+}
 
-  constructor(
-    private readonly client: pg.Client,
-    private readonly options: RestoreOptions,
-  ) {}
-
-  async take(piece: Buffer): Promise<void> {
-    this.options.signal.throwIfAborted();
-    let rest = piece;
-    while (rest.length > 0) rest = this.copy ? await this.takeRows(this.copy, rest) : await this.takeLine(rest);
-  }
-
-  finish(): { rows: number } {
-    if (!this.isComplete) throw new BackupError("This backup is broken: its end is missing.");
-    return { rows: this.rows };
-  }
-
-  private async takeRows({ stream, done }: NonNullable<Restore["copy"]>, piece: Buffer): Promise<Buffer> {
-    const end = findCopyEnd(piece);
-    const rows = end === undefined ? piece : piece.subarray(0, end);
-    if (rows.length > 0 && !stream.write(rows)) await Promise.race([once(stream, "drain"), done]);
-    if (end === undefined) return Buffer.alloc(0);
-    stream.end();
-    await done;
-    this.copied = stream.rowCount;
-    this.copy = undefined;
-    return piece.subarray(end + copyEnd.length);
-  }
-
-  private async takeLine(piece: Buffer): Promise<Buffer> {
-    const { line, rest } = firstLine(piece);
-    const read = readLine(line);
-    if (read === "end") this.isComplete = true;
-    else if ("setval" in read) await this.client.query(read.setval);
-    else if ("sql" in read) {
-      this.options.onProgress(read);
-      // Migrations put rows into some tables.
-      await this.client.query(`DELETE FROM "${read.table}"`);
-      const stream = this.client.query(copyFrom(read.sql));
-      const done = finished(stream);
-      done.catch(() => undefined);
-      this.copy = { stream, done };
-    } else {
-      if (read.rows !== this.copied) throw new BackupError("This backup is broken: rows are missing.");
-      this.rows += read.rows;
+async function copyTables(client: pg.Client, parts: AsyncIterable<BackupPart>, options: RestoreOptions) {
+  const tables: TableSum[] = [];
+  let copy: Copy | undefined;
+  try {
+    for await (const part of parts) {
+      options.signal.throwIfAborted();
+      if (part.kind === "copy") {
+        options.onProgress(part);
+        copy = await beginCopy(client, part);
+      } else if (part.kind === "setval") await client.query(part.sql);
+      else if (part.kind === "sum") {
+        copy?.stream.end();
+        await copy?.done;
+        tables.push(part.sum);
+      } else if (copy && !copy.stream.write(part.text)) await Promise.race([once(copy.stream, "drain"), copy.done]);
     }
-    return rest;
+  } catch (error) {
+    // A copy that is still open would keep the connection from rolling back.
+    copy?.stream.destroy();
+    throw error;
   }
+  return tables;
 }
 
-function firstLine(piece: Buffer): { line: string; rest: Buffer } {
-  const end = piece.indexOf("\n") + 1;
-  return { line: piece.subarray(0, end).toString(), rest: piece.subarray(end) };
+async function beginCopy(client: pg.Client, { table, sql }: { table: string; sql: string }): Promise<Copy> {
+  // Migrations put rows into some tables.
+  await client.query(`DELETE FROM "${table}"`);
+  const stream = client.query(copyFrom(sql));
+  const done = finished(stream);
+  done.catch(() => undefined);
+  return { stream, done };
 }
 
-function findCopyEnd(piece: Buffer): number | undefined {
-  if (piece.subarray(0, copyEnd.length).equals(Buffer.from(copyEnd))) return 0;
-  const before = piece.indexOf(`\n${copyEnd}`);
-  return before < 0 ? undefined : before + 1;
+async function refuseMissing(client: pg.Client, restored: readonly TableSum[]): Promise<void> {
+  const there = new Set(restored.map(({ table }) => table));
+  const missing = (await findTables(client)).filter(({ table }) => !there.has(table)).map(({ table }) => table);
+  if (missing.length > 0) throw new BackupError(`This backup is broken: it has no table ${missing.join(", ")}.`);
 }
 
-/** Errors of zlib have codes such as `Z_DATA_ERROR`. */
-function explainGzip(error: unknown): never {
-  const { code } = error as NodeJS.ErrnoException;
-  if (typeof code === "string" && code.startsWith("Z_")) {
-    throw new BackupError("This file is no backup of Waymark, or a part of it is missing.", { cause: error });
+/** Errors in data and names of tables, by SQLSTATE, are the file's. */
+function explainRefusal(error: unknown): never {
+  const { code, message } = error as { code?: unknown; message?: string };
+  if (typeof code === "string" && /^(22|23|42)...$/.test(code)) {
+    throw new BackupError(`This backup is broken: ${message}.`, { cause: error });
   }
   throw error;
-}
-
-const maxLineBytes = 512 * 1_048_576;
-
-const newline = 10;
-
-async function* readWholeLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let rest: Buffer[] = [];
-  let restBytes = 0;
-  for await (const chunk of chunks) {
-    const end = chunk.lastIndexOf(newline) + 1;
-    if (end > 0) {
-      yield Buffer.concat([...rest, chunk.subarray(0, end)]);
-      rest = [];
-      restBytes = 0;
-    }
-    if (end === chunk.length) continue;
-    rest.push(chunk.subarray(end));
-    restBytes += chunk.length - end;
-    if (restBytes > maxLineBytes) throw new BackupError("This backup is broken: a line is too long.");
-  }
-  if (restBytes > 0) throw new BackupError("This backup is broken: it ends within a line.");
 }

@@ -17,8 +17,8 @@ const findTablesSql = `
     AND c.relname <> ALL ($1)
   ORDER BY c.relname`;
 
-/** A restore makes the migrations' rows itself. A copy of the salts of visitor hashes, or of visits, would outlive its 48 hours. */
-const leftOut = ["_prisma_migrations", "visitor_salt", "trace_visit"];
+/** A restore makes the migrations' rows and the record of backups itself. A copy of the salts of visitor hashes, or of visits, would outlive its 48 hours. */
+const leftOut = ["_prisma_migrations", "backup_record", "visitor_salt", "trace_visit"];
 
 export async function findTables(client: pg.ClientBase): Promise<readonly Table[]> {
   const { rows } = await client.query<Table & { parents: readonly string[] }>(findTablesSql, [leftOut]);

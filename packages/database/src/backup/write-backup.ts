@@ -5,6 +5,7 @@ import type pg from "pg";
 import { to as copyTo } from "pg-copy-streams";
 import { withClient } from "../transaction.js";
 import { backupEnd, backupSession, backupStart, copyLine, rowsLine, sequenceLine } from "./backup-format.js";
+import { RowSum, type TableSum } from "./row-sum.js";
 import { findPartitions, findSequences, findTables } from "./tables.query.js";
 
 export interface BackupOptions {
@@ -12,53 +13,77 @@ export interface BackupOptions {
   signal: AbortSignal;
 }
 
-const newline = 10;
-
 /**
  * Writes all data of one moment, compressed with gzip, while services read and write. Reads every table once.
  * Left out are the salts of visitor hashes, and the queue's jobs: the worker's sweep needs none.
  */
-export function writeBackup(url: string, output: Writable, options: BackupOptions): Promise<{ rows: number }> {
+export function writeBackup(
+  url: string,
+  output: Writable,
+  options: BackupOptions,
+): Promise<{ rows: number; at: string }> {
   return withClient(url, "backup", async (client) => {
-    await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-    await client.query(backupSession);
+    await beginReading(client);
+    const { rows: moments } = await client.query<{ at: Date }>("SELECT now() AS at");
+    const at = moments[0]?.at.toISOString() ?? "";
     let rows = 0;
     const read = async function* () {
-      for await (const piece of readDatabase(client, options)) {
-        rows += piece.rows;
-        yield piece.text;
+      for await (const { text, sum } of readDatabase(client, at, options)) {
+        rows += sum?.rows ?? 0;
+        yield text;
       }
     };
     await pipeline(read, createGzip(), output, { signal: options.signal });
-    return { rows };
+    return { rows, at };
   });
 }
 
-async function* readDatabase(client: pg.Client, { onProgress }: BackupOptions) {
+/** The sums of all tables, as a backup would have them. */
+export function sumTables(url: string, options: BackupOptions): Promise<readonly TableSum[]> {
+  return withClient(url, "verify", async (client) => {
+    await beginReading(client);
+    const sums: TableSum[] = [];
+    for await (const { sum } of readTables(client, options)) if (sum) sums.push(sum);
+    return sums;
+  });
+}
+
+async function beginReading(client: pg.Client): Promise<void> {
+  await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+  await client.query(backupSession);
+}
+
+interface Piece {
+  text: string | Buffer;
+  /** With the end of a table. */
+  sum?: TableSum;
+}
+
+async function* readDatabase(client: pg.Client, at: string, options: BackupOptions): AsyncGenerator<Piece> {
   const { rows: applied } = await client.query<{ name: string }>(
     "SELECT migration_name AS name FROM _prisma_migrations WHERE rolled_back_at IS NULL ORDER BY 1",
   );
-  const header = { migrations: applied.map(({ name }) => name), ...(await findPartitions(client)) };
-  yield { text: backupStart(header), rows: 0 };
-  for (const { table, columns } of await findTables(client)) {
-    yield { text: copyLine(table, columns), rows: 0 };
-    const list = columns.map((column) => `"${column}"`).join(", ");
-    const stream = client.query(copyTo(`COPY (SELECT ${list} FROM "${table}") TO STDOUT`));
-    let rows = 0;
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
-      const more = countNewlines(chunk);
-      rows += more;
-      yield { text: chunk, rows: more };
-      onProgress({ table, rows });
-    }
-    yield { text: rowsLine(rows), rows: 0 };
-  }
-  for (const { name, value } of await findSequences(client)) yield { text: sequenceLine(name, value), rows: 0 };
-  yield { text: backupEnd, rows: 0 };
+  const header = { at, migrations: applied.map(({ name }) => name), ...(await findPartitions(client)) };
+  yield { text: backupStart(header) };
+  yield* readTables(client, options);
+  for (const { name, value } of await findSequences(client)) yield { text: sequenceLine(name, value) };
+  yield { text: backupEnd };
 }
 
-function countNewlines(chunk: Buffer): number {
-  let count = 0;
-  for (let at = chunk.indexOf(newline); at >= 0; at = chunk.indexOf(newline, at + 1)) count += 1;
-  return count;
+async function* readTables(client: pg.Client, { onProgress, signal }: BackupOptions): AsyncGenerator<Piece> {
+  for (const { table, columns } of await findTables(client)) {
+    yield { text: copyLine(table, columns) };
+    const list = columns.map((column) => `"${column}"`).join(", ");
+    const stream = client.query(copyTo(`COPY (SELECT ${list} FROM "${table}") TO STDOUT`));
+    const sum = new RowSum();
+    let rows = 0;
+    for await (const text of stream as AsyncIterable<Buffer>) {
+      signal.throwIfAborted();
+      rows += sum.add(text);
+      yield { text };
+      onProgress({ table, rows });
+    }
+    const total = sum.of(table);
+    yield { text: rowsLine(total), sum: total };
+  }
 }
