@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type DeliverySort, measureAlerts } from "@waymark/alerts";
+import { readBackupAge } from "@waymark/database";
 import type pg from "pg";
 import { Counter, Gauge, type Registry } from "prom-client";
 
@@ -39,18 +40,25 @@ export function createWorkerMetrics(registry: Registry, pool: pg.Pool) {
     help: "Age of the oldest alert that waits for a summary, or of the oldest summary that waits to be sent, 0 where none does",
     registers,
   });
+  const backupAge = new Gauge({
+    name: "waymark_backup_age_seconds",
+    help: "Age of the last recorded backup, or of the installation where none is recorded",
+    registers,
+  });
+  const measure = async () => {
+    const { pending, oldestSeconds, oldestHeldSeconds } = await measureAlerts(pool);
+    owed.set(pending);
+    age.set(oldestSeconds);
+    heldAge.set(oldestHeldSeconds);
+    backupAge.set((await readBackupAge(pool)).seconds);
+  };
   let asking: Promise<void> | undefined;
-  new Gauge({
+  const owed = new Gauge({
     name: "waymark_alerts_owed",
     help: "Alerts that wait for a mail of their own, as far as the database has answered",
     registers,
     async collect() {
-      asking ??= measureAlerts(pool)
-        .then(({ pending, oldestSeconds, oldestHeldSeconds }) => {
-          this.set(pending);
-          age.set(oldestSeconds);
-          heldAge.set(oldestHeldSeconds);
-        })
+      asking ??= measure()
         // The figures stay as they were; readiness and the log report the database.
         .catch(() => undefined)
         .finally(() => {

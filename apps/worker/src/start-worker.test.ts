@@ -234,6 +234,7 @@ describe("the worker's operations port", () => {
     ]);
     const metrics = await (await fetch(`${operations}/metrics`)).text();
     expect(metrics).toMatch(/^waymark_alerts_owed\{service="worker"\} \d+$/m);
+    expect(metrics).toMatch(/^waymark_backup_age_seconds\{service="worker"\} \d/m);
     expect(metrics).toContain('waymark_ready{service="worker"} 1');
     // Before the first mail: an alert rule sees no first failure in a series that begins with it.
     for (const name of ["failure_mails", "failure_summaries", "deliveries"])

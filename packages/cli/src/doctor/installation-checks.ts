@@ -1,5 +1,6 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { readBackupAge } from "@waymark/database";
 import { Redis } from "ioredis";
 import { formatBytes, formatDuration } from "../output/terminal-text.js";
 import { addressChecks } from "./address-checks.js";
@@ -53,15 +54,33 @@ async function checkRedis({ env }: Installation): Promise<Verdict> {
   return good(`Redis ${told.get("redis_version") ?? ""} answers, and drops no jobs.`);
 }
 
-async function checkBackup({ backups, now }: Installation): Promise<Verdict> {
-  if (backups === undefined) return unknown("--backups FOLDER looks at the newest file there.");
+const timer = "Look at the timer that runs 'waymark backup'.";
+
+async function checkBackup({ backups, database, now }: Installation): Promise<Verdict> {
+  if (backups === undefined) return checkRecord(database);
   const names = await readdir(backups).catch(() => undefined);
   if (!names) return wrong(`The folder ${backups} cannot be read.`, "Name the folder of 'waymark backup' or pg_dump.");
   const files = await Promise.all(names.map(async (name) => ({ name, ...(await stat(join(backups, name))) })));
   const [newest] = files.filter(({ size }) => size > 0).sort((a, b) => b.mtimeMs - a.mtimeMs);
   if (!newest)
-    return wrong(`${backups} has no backup.`, "Run 'waymark backup FILE' by a timer, and keep it on another machine.");
+    return wrong(`${backups} has no backup.`, "Run 'waymark backup --into FOLDER' by a timer, and copy it elsewhere.");
   const age = now().getTime() - newest.mtimeMs;
   const says = `${newest.name} (${formatBytes(newest.size)}) is ${formatDuration(age * 1_000)} old.`;
-  return age <= maxBackupHours * 3_600_000 ? good(says) : wrong(says, "Look at the timer that runs 'waymark backup'.");
+  return age <= maxBackupHours * 3_600_000 ? good(says) : wrong(says, timer);
 }
+
+/** By what the database remembers: a folder may be on another machine. */
+async function checkRecord(database: Installation["database"]): Promise<Verdict> {
+  if (typeof database === "string") return unknown("The database gives no answer. --backups FOLDER looks at files.");
+  const found = await readBackupAge(database).catch(() => undefined);
+  if (!found) return unknown("The database has no record of backups yet: run 'waymark migrate'.");
+  const { seconds, isRecorded, verifiedSeconds } = found;
+  const age = ageOf(seconds);
+  const verified = verifiedSeconds === null ? "none was verified" : `one was verified ${ageOf(verifiedSeconds)} ago`;
+  const says = isRecorded ? `The last one is ${age} old; ${verified}.` : `None in the ${age} of this database.`;
+  if (seconds > maxBackupHours * 3_600)
+    return wrong(says, isRecorded ? timer : "Run 'waymark backup --into FOLDER' by a timer.");
+  return isRecorded ? good(says) : unknown(says);
+}
+
+const ageOf = (seconds: number) => formatDuration(seconds * 1_000_000);

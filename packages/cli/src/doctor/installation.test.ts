@@ -163,6 +163,26 @@ describe("a backup", () => {
   });
 });
 
+describe("the record of backups", () => {
+  it("is wrong where the last one, or an installation without one, is older than a day and two hours", async () => {
+    const { pool } = database;
+    const tell = async () => (await examine())["backup"];
+    expect(await tell()).toEqual({
+      state: "unknown",
+      says: expect.stringMatching(/^None in the .* of this database\.$/),
+    });
+    const started = "UPDATE _prisma_migrations SET started_at = started_at - interval '27 hours'";
+    await pool.query(started);
+    expect(await tell()).toEqual(wrong(/^None in the 2\d\S* h/));
+    await pool.query("INSERT INTO backup_record (at) VALUES (now() - interval '25 hours')");
+    expect(await tell()).toEqual(good(/^The last one is 25\S* h.* old; none was verified\.$/));
+    await pool.query("UPDATE backup_record SET at = now() - interval '27 hours', verified_at = now()");
+    expect(await tell()).toEqual(wrong(/^The last one is 27\S* h.* old; one was verified .* ago\.$/));
+    await pool.query("DELETE FROM backup_record");
+    await pool.query(started.replace("- interval", "+ interval"));
+  });
+});
+
 describe("settings", () => {
   const passwords = { POSTGRES_PASSWORD: "a-password-of-the-test" };
   const tell = async (lines: Readonly<Record<string, string>>, mode?: number) =>
