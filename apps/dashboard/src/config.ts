@@ -1,6 +1,15 @@
 import { mailVariables, readMailSettings } from "@waymark/alerts/mail";
 import { cellSlotsVariable } from "@waymark/auth";
-import { ConfigError, httpConfig, httpVariables, portVariable, readEnv, urlVariable } from "@waymark/service";
+import {
+  ConfigError,
+  dashboardUrlVariable,
+  httpConfig,
+  httpVariables,
+  isLoopbackHost,
+  portVariable,
+  readEnv,
+  urlVariable,
+} from "@waymark/service";
 import { networksVariable } from "@waymark/service/fields";
 import { trustedProxiesVariable } from "@waymark/service/limits";
 import { z } from "zod";
@@ -23,7 +32,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     ...httpVariables,
     DASHBOARD_PORT: portVariable(4000),
     DASHBOARD_METRICS_PORT: portVariable(4001),
-    DASHBOARD_URL: webUrl.default("http://localhost:4000"),
+    DASHBOARD_URL: dashboardUrlVariable().default("http://localhost:4000"),
     TRACE_API_URL: webUrl.default("http://localhost:4100"),
     ANALYTICS_API_URL: webUrl.default("http://localhost:4200"),
     COLLECTOR_URL: webUrl.default("http://localhost:4300"),
@@ -90,8 +99,6 @@ type OidcSettings = { [Name in "OIDC_ISSUER" | "OIDC_CLIENT_ID" | "OIDC_CLIENT_S
   CELL_DASHBOARDS: readonly string[];
 };
 
-const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
-
 /** @throws ConfigError unless all of the three settings are there, or none */
 function readOidc(read: OidcSettings) {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = read;
@@ -99,7 +106,7 @@ function readOidc(read: OidcSettings) {
     return noneOf("OpenID Connect", read, ["OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET"]);
   }
   const url = new URL(issuer);
-  if (url.protocol === "http:" && !loopback.test(url.hostname)) throw new ConfigError(["OIDC_ISSUER must be https"]);
+  if (url.protocol === "http:" && !isLoopbackHost(url.hostname)) throw new ConfigError(["OIDC_ISSUER must be https"]);
   if (read.CELL_DASHBOARDS.length > 0) throw new ConfigError(["OIDC_ISSUER does not work beside CELL_DASHBOARDS"]);
   return { issuer: url, clientId, clientSecret };
 }

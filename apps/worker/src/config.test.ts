@@ -46,6 +46,21 @@ describe("loadConfig", () => {
     });
   });
 
+  it("takes a dashboard's address without a path, and with https in public", () => {
+    const load = (DASHBOARD_URL: string) => loadConfig({ DATABASE_URL, DASHBOARD_URL }).mail.dashboardUrl;
+    for (const url of [
+      "https://w.example",
+      "http://localhost:4000",
+      "http://10.0.0.2:4000",
+      "http://[fd00::1]",
+      "http://nas.lan",
+    ])
+      expect(load(url)).toBe(url);
+    expect(() => load("https://w.example/dashboard")).toThrow(/DASHBOARD_URL must have no path/);
+    for (const url of ["http://w.example", "http://9.9.9.9"])
+      expect(() => load(url)).toThrow(/DASHBOARD_URL must be https/);
+  });
+
   it.each(["nobody", "A <a@example.com>\nBcc: b@example.com", "A <>"])("refuses %j as a sender", (ALERT_FROM) => {
     expect(() => loadConfig({ DATABASE_URL, ALERT_FROM })).toThrow(/ALERT_FROM must be like/);
   });

@@ -1,5 +1,7 @@
+import { isIP } from "node:net";
 import { availableParallelism } from "node:os";
 import { z } from "zod";
+import { isPublicAddress } from "../fields/public-address.js";
 
 /** The environment is missing settings or has wrong ones; `problems` has a line per variable, never its value. */
 export class ConfigError extends Error {
@@ -23,12 +25,18 @@ export function readEnv<Shape extends z.ZodRawShape>(
   throw new ConfigError(result.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`));
 }
 
-export async function readable<Content>(variable: string, content: Promise<Content>): Promise<Content> {
+export const readable = <Content>(variable: string, content: Promise<Content>) =>
+  usable(`${variable} names a file that cannot be read`, content);
+
+export const writable = <Content>(variable: string, content: Promise<Content>) =>
+  usable(`${variable} names a folder that cannot be written`, content);
+
+async function usable<Content>(problem: string, content: Promise<Content>): Promise<Content> {
   try {
     return await content;
   } catch (error) {
     const { code, name } = error as NodeJS.ErrnoException;
-    throw new ConfigError([`${variable} names a file that cannot be read: ${code ?? name}`]);
+    throw new ConfigError([`${problem}: ${code ?? name}`]);
   }
 }
 
@@ -88,8 +96,24 @@ function choiceVariable<const Choice extends string>(choices: readonly [Choice, 
   return z.enum(choices, { error: `must be one of: ${choices.join(", ")}` });
 }
 
+/** The dashboard's address: without a path, since its pages and cookies begin at the root, and encrypted in public. */
 export function dashboardUrlVariable() {
-  return urlVariable(["https:", "http:"]).transform((url) => url.replace(/\/+$/, ""));
+  return urlVariable(["https:", "http:"])
+    .transform((url) => url.replace(/\/+$/, ""))
+    .refine((url) => /^\w+:\/\/[^/?#@]+$/.test(url), "must have no path, as in https://waymark.example.com")
+    .refine((url) => !url.startsWith("http:") || !isPublicHost(new URL(url).hostname), "must be https");
+}
+
+export function isLoopbackHost(host: string): boolean {
+  return /^(localhost|127(\.\d+){3}|\[?::1\]?)$/.test(host);
+}
+
+const privateName = /^([^.]+|.*\.(local|internal|lan|home\.arpa|test))$/i;
+
+/** Private networks may go without a certificate. */
+function isPublicHost(host: string): boolean {
+  const address = host.replace(/^\[|\]$/g, "");
+  return isIP(address) === 0 ? !privateName.test(host) : isPublicAddress(address);
 }
 
 /** Settings of earlier versions, without effect. */

@@ -9,11 +9,13 @@ export {
   httpConfig,
   httpVariables,
   integerVariable,
+  isLoopbackHost,
   metricsConfig,
   portVariable,
   readable,
   readEnv,
   urlVariable,
+  writable,
 } from "./env.js";
 export { bind, createMessageClasses, isAddressInUse, type Listening, listen } from "./listen.js";
 export { createLogger } from "./logger.js";
