@@ -13,6 +13,8 @@ describe("loadConfig", () => {
         from: "Waymark <alerts@localhost>",
         dashboardUrl: "http://localhost:4000",
         resend: undefined,
+        smtp: undefined,
+        isProduction: false,
         folder: "/data/mails",
         limits: { perTrace: 5, perAccount: 100 },
       },
@@ -44,6 +46,37 @@ describe("loadConfig", () => {
       from: "a@example.com",
       resend: { apiKey: "re_1", baseUrl: "https://api.resend.com" },
     });
+  });
+
+  it("takes a mail server by SMTP, with encryption but for this machine", () => {
+    const smtp = (SMTP_URL: string) => loadConfig({ DATABASE_URL, SMTP_URL, ALERT_FROM: "a@example.com" }).mail.smtp;
+    expect(smtp("smtps://me:p%40ss@mail.example.com")).toEqual({
+      host: "mail.example.com",
+      port: 465,
+      isSecure: true,
+      isLoopback: false,
+      auth: { user: "me", pass: "p@ss" },
+    });
+    expect(smtp("smtp://mail.example.com:2525")).toMatchObject({ port: 2525, isSecure: false, isLoopback: false });
+    expect(smtp("smtp://[::1]")).toMatchObject({ host: "::1", port: 587, isLoopback: true });
+    expect(() => loadConfig({ DATABASE_URL, SMTP_URL: "smtp://localhost" })).toThrow(/ALERT_FROM must be set/);
+    expect(() => loadConfig({ DATABASE_URL, SMTP_URL: "smtp://x", RESEND_API_KEY: "re", ALERT_FROM: "a@b" })).toThrow(
+      /SMTP_URL must be empty with RESEND_API_KEY/,
+    );
+  });
+
+  it.each([
+    "mail.example.com",
+    "https://x",
+    "smtp://",
+    "smtp://me@x",
+    "smtp://x/path",
+    "smtp://x?a=b",
+    "smtp://a:secret%@x",
+  ])("refuses %s as a mail server, without its value", (SMTP_URL) => {
+    const load = () => loadConfig({ DATABASE_URL, SMTP_URL, ALERT_FROM: "a@example.com" });
+    expect(load).toThrow(/^The configuration is not right:\n {2}SMTP_URL must /);
+    expect(load).not.toThrow(/secret/);
   });
 
   it("takes a dashboard's address without a path, and with https in public", () => {

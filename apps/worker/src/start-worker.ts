@@ -42,7 +42,7 @@ export async function startWorker(config: Config, log: Logger): Promise<Running 
   });
   const workers = queued.map((start) => start(server));
   const rounds = runPeriodically(periodic, log, observeJobs(registry, periodic));
-  const mails = config.mail.resend ? "resend" : config.mail.folder;
+  const mails = config.mail.resend ? "resend" : (config.mail.smtp?.host ?? config.mail.folder);
   const jobs = [...Object.values(queues), ...periodic].map(({ name }) => name);
   log.info({ metricsPort: operations.port, jobs, mails }, "working");
   return {

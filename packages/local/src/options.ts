@@ -25,6 +25,7 @@ environment:
   DATABASE_URL                         a Postgres of your own in place of the one from npm
   REDIS_URL                            a Redis for the queue and the rate limits
   RESEND_API_KEY, ALERT_FROM           send mails through Resend in place of writing files
+  SMTP_URL, ALERT_FROM                 or by a mail server
   WAYMARK_DATA_DIR                     folder for data, logs and mails (.waymark)
   LOG_LEVEL                            how much the apps write to their logs (info)
 

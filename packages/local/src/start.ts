@@ -129,7 +129,7 @@ async function welcome(system: System, databaseUrl: string, running: readonly Ap
     database: describeUrl(databaseUrl),
     queue: settings.redisUrl ? describeUrl(settings.redisUrl) : "in the database",
     dataFolder,
-    mails: env["RESEND_API_KEY"] ? "sent by Resend" : `written to ${mailFolder}; their links appear here`,
+    mails: env["RESEND_API_KEY"] || env["SMTP_URL"] ? "sent" : `written to ${mailFolder}; their links appear here`,
     accounts,
   });
   say(`\n${text}`);

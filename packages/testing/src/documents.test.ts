@@ -21,7 +21,7 @@ const read = (path: string) => readFileSync(join(root, path), "utf8");
 /** The variables of configurations and of the programs people call. */
 function settingsInCode(): string[] {
   const readsEnvironment =
-    /^(apps\/[a-z-]+\/src\/config|packages\/service\/src\/process\/env|packages\/alerts\/src\/mail\/open-mailer|packages\/database\/src\/roles)\.ts$/;
+    /^(apps\/[a-z-]+\/src\/config|packages\/service\/src\/process\/env|packages\/alerts\/src\/mail\/mail-variables|packages\/database\/src\/roles)\.ts$/;
   const program = /^packages\/(cli|local)\/(src|bin)\//;
   const names = readRepository(root)
     .filter(({ path }) => !/\.(test|fixture)\.ts$/.test(path) && !path.endsWith(".md"))

@@ -1,9 +1,12 @@
-import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { readEnv } from "@waymark/service";
 import { pino } from "pino";
 import { createFileMailer } from "./file-mailer.js";
+import { mailVariables, readMailSettings } from "./mail-variables.js";
+import { openMailer } from "./open-mailer.js";
 
 function createTestLog() {
   const lines: object[] = [];
@@ -45,5 +48,31 @@ describe("the file mailer", () => {
       await mailer.send({ to: "b@x", subject: "s", text, html: "", idempotencyKey: "k" });
     expect(await readdir(folder)).toEqual(["k.eml"]);
     expect(await readFile(join(folder, "k.eml"), "utf8")).toContain("two");
+  });
+});
+
+describe("opening the mailer", () => {
+  const open = (env: Record<string, string>, log: ReturnType<typeof createTestLog>["log"]) =>
+    openMailer(readMailSettings(readEnv(env, mailVariables(env))), log);
+
+  it("warns in production that mails become files, and where", async () => {
+    const [local, production] = [createTestLog(), createTestLog()];
+    await open({ WAYMARK_DATA_DIR: join(folder, "..") }, local.log);
+    await open(
+      { WAYMARK_DATA_DIR: join(folder, ".."), NODE_ENV: "production", ALERT_FROM: "a@example.com" },
+      production.log,
+    );
+    expect(local.lines).toEqual([]);
+    expect(production.lines).toEqual([
+      expect.objectContaining({ level: 40, folder, msg: expect.stringMatching(/^mails become files/) }),
+    ]);
+  });
+
+  it("refuses a folder that cannot be made", async () => {
+    const file = join(folder, "..", "file");
+    await writeFile(file, "");
+    await expect(open({ WAYMARK_DATA_DIR: file }, createTestLog().log)).rejects.toThrow(
+      /WAYMARK_DATA_DIR names a folder that cannot be written: E/,
+    );
   });
 });

@@ -10,5 +10,6 @@ export {
   printable,
   styles,
 } from "./mail-text.js";
+export { mailVariables, readMailSettings } from "./mail-variables.js";
 export type { Delivery, Mail, Mailer } from "./mailer.js";
-export { mailVariables, openMailer, readMailSettings } from "./open-mailer.js";
+export { openMailer } from "./open-mailer.js";

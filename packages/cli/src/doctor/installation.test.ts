@@ -191,6 +191,8 @@ describe("settings", () => {
   it("are good where each is known, and everything mails need is there", async () => {
     const found = await tell({ ...passwords, RESEND_API_KEY: "re_x", ALERT_FROM: "a@example.com", COMPOSE_FILE: "x" });
     expect(found).toMatchObject({ settings: good(/All 4/), passwords: good(/^1 pass/), mail: good(/Resend/) });
+    const bySmtp = await tell({ ...passwords, SMTP_URL: "smtp://x", ALERT_FROM: "a@example.com" });
+    expect(bySmtp).toMatchObject({ mail: good(/mail server sends/) });
   });
 
   it("name unknown ones, and what was meant", async () => {

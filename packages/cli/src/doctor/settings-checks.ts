@@ -38,15 +38,16 @@ async function checkPasswords({ settings, env }: Installation): Promise<Verdict>
 }
 
 async function checkMail({ env, settings }: Installation): Promise<Verdict> {
-  const [key, from] = [env["RESEND_API_KEY"], env["ALERT_FROM"]];
-  if (key && from) return good(`Resend sends mails from ${from}.`);
+  const [resend, from] = [env["RESEND_API_KEY"], env["ALERT_FROM"]];
+  const key = resend || env["SMTP_URL"];
+  if (key && from) return good(`${resend ? "Resend" : "The mail server"} sends mails from ${from}.`);
   if (!settings && !key && !from) return noFile;
   if (key || from)
     return wrong(
-      `${key ? "ALERT_FROM" : "RESEND_API_KEY"} is missing: mails are files.`,
+      `${key ? "ALERT_FROM" : "RESEND_API_KEY or SMTP_URL"} is missing: mails are files.`,
       "Set both, and send a test: 'waymark channel test'.",
     );
-  return wrong("Mails are files: nobody is told of a failure.", "Set RESEND_API_KEY and ALERT_FROM.");
+  return wrong("Mails are files: nobody is told of a failure.", "Set ALERT_FROM, and RESEND_API_KEY or SMTP_URL.");
 }
 
 async function checkProxies({ env }: Installation): Promise<Verdict> {
