@@ -23,6 +23,7 @@ import { addOpenCommand } from "./commands/open.command.js";
 import { addRollupCommands } from "./commands/rollup.command.js";
 import { addRuleCommands } from "./commands/rule.command.js";
 import { addScoreCommands } from "./commands/score.command.js";
+import { addSetupCommand } from "./commands/setup.command.js";
 import { addSignInLinkCommand } from "./commands/sign-in-link.command.js";
 import { addSiteCommands } from "./commands/site.command.js";
 import { addStatsCommand } from "./commands/stats.command.js";
@@ -123,6 +124,7 @@ function createProgram(call: CommandCall, args: readonly string[], version: stri
   addMcpCommand(commands, version);
   addOpenCommand(commands);
   addInitCommand(commands);
+  addSetupCommand(commands);
   addDoctorCommand(commands);
   addBotsCommands(commands);
   addCellCommands(commands);
