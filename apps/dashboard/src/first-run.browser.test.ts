@@ -31,6 +31,8 @@ describeWithChromium("somebody new", (executablePath) => {
   it("signs up, sends the first trace by a key of the page, and opens it on its failing span", async () => {
     const page = await browser.page();
     await signUp(page);
+    await heading(page, "What do you want to see first?");
+    await page.getByRole("link", { name: "Send the first run" }).click();
     await heading(page, "Traces");
     await press(page, "Fill in a new key");
     const example = page.getByRole("textbox", { name: "Example: curl" });
@@ -80,6 +82,8 @@ describeWithChromium("somebody new", (executablePath) => {
     await page.goto(link?.url ?? "");
     await heading(page, "Sign in");
     await press(page, "Continue");
+    await heading(page, "Today");
+    await page.getByRole("link", { name: "Traces", exact: true }).click();
     await page
       .getByRole("table", { name: "Traces" })
       .getByRole("row", { name: /Answer ticket 9/ })

@@ -340,7 +340,10 @@ const accountPages: Record<string, PageState[]> = {
 };
 
 const openPages = ({ linkToken, knownToken }: Ids): Record<string, PageState[]> => ({
-  "/": [{ as: "owner", shows: table("Traces") }],
+  "/": [
+    { as: "owner", shows: table("Sites") },
+    { state: "empty", as: "newcomer", shows: heading("What do you want to see first?") },
+  ],
   "/sign-in": [
     { shows: button("Sign in") },
     {

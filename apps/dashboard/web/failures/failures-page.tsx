@@ -16,6 +16,7 @@ import { actionsColumn, type Column, Pager, Table } from "../ui/table.js";
 import { MonoLink } from "../ui/usage.js";
 import { useKeys } from "../ui/use-keys.js";
 import { ChosenFailures } from "./chosen-failures.js";
+import { FailureText } from "./failure-text.js";
 import { dayChoices, MuteDialog, Muted, MutesPanel, useUnmute } from "./mutes.js";
 
 const states = [
@@ -106,7 +107,9 @@ function FailuresTable({ failures, onChanged }: { failures: readonly ListedFailu
       cell: (failure, isNarrow) => (
         <>
           {mayChange && <ChoiceBox choice={choice} id={failure.id} name={failure.error ?? "No error text"} />}{" "}
-          <FailureText of={failure} />
+          <FailureText of={failure}>
+            {failure.muted_until !== null && <Muted until={failure.muted_until} />}
+          </FailureText>
           {isNarrow && (
             <span class="row small soft failure-more">
               <span class="mono">{failure.agent_id}</span> <Ago iso={failure.last_at} /> {actionOf(failure)}
@@ -131,18 +134,6 @@ function FailuresTable({ failures, onChanged }: { failures: readonly ListedFailu
       <ChosenFailures choice={choice} onChanged={onChanged} />
       <Table isRoomy narrowPx={900} name="Failures" columns={columns} rows={failures} />
       {muting && <MuteDialog ids={[muting.id]} onMuted={onChanged} onClose={() => setMuting(undefined)} />}
-    </>
-  );
-}
-
-function FailureText({ of: { id, error, span_name, muted_until } }: { of: ListedFailure }) {
-  return (
-    <>
-      <MonoLink href={`/dashboard/failures/${id}`} text={error ?? "No error text"} />
-      <span class="hint">
-        {span_name === null ? "no failing span" : `in ${span_name}`}
-        {muted_until !== null && <Muted until={muted_until} />}
-      </span>
     </>
   );
 }

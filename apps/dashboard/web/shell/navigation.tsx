@@ -19,6 +19,7 @@ const statistics = /^\/dashboard\/sites\/[^/]+(?:\/(?:events|ai))?$/;
 
 export function entriesOf(siteId: string | undefined, unsentMails: number): Readonly<Record<string, readonly Entry[]>> {
   return {
+    "": [{ label: "Today", icon: "today", page: "/" }],
     Agents: [
       { label: "Traces", icon: "traces", page: "/traces" },
       { label: "Agents", icon: "agents", page: "/agents" },
@@ -65,7 +66,7 @@ export function Navigation({ path, groups, isNarrow }: NavigationProps) {
     <nav aria-label="Main">
       {Object.entries(groups).map(([title, entries]) => (
         <div class="nav-group" key={title}>
-          <h2>{title}</h2>
+          {title && <h2>{title}</h2>}
           <Links path={path} entries={entries} />
         </div>
       ))}
@@ -140,6 +141,7 @@ function Item({ path, entry }: { path: string; entry: Entry }) {
 }
 
 function isCurrent(path: string, { page, except }: Entry): boolean {
+  if (page === "/") return /^\/dashboard\/?$/.test(path);
   if (page === "/sites/:id") return statistics.test(path);
   const own = `/dashboard${page}`;
   return (path === own || path.startsWith(`${own}/`)) && !except?.test(path);

@@ -61,7 +61,8 @@ export function useRecentDays(
   return { agent, days, kept, labels, linkTo, range, filters, ownFilters: filtersWith(null), query: asked };
 }
 
-function firstOf(days: number): string {
+/** The start of the first of so many UTC days up to the present one. */
+export function firstOf(days: number): string {
   const today = Math.floor(Date.now() / dayMs);
   return new Date((today - days + 1) * dayMs).toISOString();
 }
