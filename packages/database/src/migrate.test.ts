@@ -1,10 +1,10 @@
-import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { useEmptyDatabase } from "@waymark/testing";
 import pg from "pg";
-import { MigrationError, migrate, migrationsFolder } from "./migrate.js";
+import { findSchemaProblem, MigrationError, migrate, migrationsFolder, readMigrationNames } from "./migrate.js";
 
 let folder: string;
 
@@ -151,4 +151,64 @@ describe("migrate, when a migration needs a quiet hour", () => {
     expect(await migrate(database.url, options)).toEqual(["2_second", "3_third"]);
     expect(said).toEqual(["Migration 3_third needs a quiet hour: it rewrites third"]);
   });
+});
+
+describe("migrate and services, on the database of a newer release", () => {
+  const database = useEmptyDatabase();
+  const problem = async () => {
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    try {
+      return await findSchemaProblem(client, "worker");
+    } finally {
+      await client.end();
+    }
+  };
+  let newer: string;
+  const met: string[] = [];
+  const migrateAsOlder = () => migrate(database.url, { meetNewer: (name) => void met.push(name) });
+
+  beforeAll(async () => {
+    newer = join(folder, "newer");
+    await cp(migrationsFolder, newer, { recursive: true });
+    await migrate(database.url);
+  });
+
+  it("use it, with one migration more that says nothing or names this release", async () => {
+    const release = (await readMigrationNames()).at(-1);
+    await writeMigration("29990101000000_more", "CREATE TABLE more (id int)", newer);
+    await writeMigration("29990102000000_still", `-- oldest release: ${release}\nSELECT 1`, newer);
+    expect(await migrate(database.url, { folder: newer })).toHaveLength(2);
+    expect(await migrateAsOlder()).toEqual([]);
+    expect(met).toEqual(["29990102000000_still"]);
+    expect(await problem()).toBeUndefined();
+  });
+
+  it("refuse it, with one migration more that names a later release; that release goes on", async () => {
+    const sql = "-- Drops a column.\n-- oldest release: 29990101000000_more\nSELECT 1";
+    await writeMigration("29990103000000_never", sql, newer);
+    await migrate(database.url, { folder: newer });
+    await expect(migrateAsOlder()).rejects.toThrow(
+      /^This database is newer: it has migration 29990103000000_never\. This release may not use it, .* has 29990101000000_more\.$/,
+    );
+    expect(await problem()).toBe(
+      "the schema is newer than this release may use: run the release with migration 29990101000000_more, or a later one",
+    );
+    expect(await migrate(database.url, { folder: newer })).toEqual([]);
+    const middle = join(folder, "middle");
+    await cp(newer, middle, { recursive: true });
+    await rm(join(middle, "29990103000000_never"), { recursive: true });
+    expect(await migrate(database.url, { folder: middle })).toEqual([]);
+  });
+});
+
+it("a migration names as its oldest release one that is there, itself or an earlier one", async () => {
+  const names = await readMigrationNames();
+  for (const name of names) {
+    const sql = await readFile(join(migrationsFolder, name, "migration.sql"), "utf8");
+    for (const line of sql.match(/^-- oldest release:.*$/gm) ?? []) {
+      const oldest = line.slice("-- oldest release: ".length);
+      expect({ name, isKnown: names.includes(oldest) && oldest <= name }).toEqual({ name, isKnown: true });
+    }
+  }
 });

@@ -28,8 +28,8 @@ const createMigrationsTable = `
   )`;
 
 const recordMigration = `
-  INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name, started_at, applied_steps_count)
-  VALUES ($1, $2, clock_timestamp(), $3, now(), 1)`;
+  INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name, logs, started_at, applied_steps_count)
+  VALUES ($1, $2, clock_timestamp(), $3, 'oldest release: ' || $4::text, now(), 1)`;
 
 interface Migration {
   name: string;
@@ -37,12 +37,15 @@ interface Migration {
   checksum: string;
   /** Why it should run while few write, from a line `-- quiet hour: …` of its head. */
   quietHour?: string | undefined;
+  /** The newest migration of the oldest release that still works after it, from a line `-- oldest release: …`. */
+  oldestRelease?: string | undefined;
 }
 
 interface AppliedRow {
   migration_name: string;
   checksum: string;
   finished_at: Date | null;
+  logs: string | null;
 }
 
 export class MigrationError extends Error {
@@ -58,6 +61,8 @@ export interface MigrateOptions {
   maxAttempts?: number;
   refusesQuietHour?: boolean;
   say?(line: string): void;
+  /** Gets the newest migration of a database that a later release has migrated, and that this one may use. */
+  meetNewer?(migration: string): void;
 }
 
 export async function readMigrationNames(folder = migrationsFolder): Promise<string[]> {
@@ -83,7 +88,10 @@ export async function migrate(connectionString: string, options: MigrateOptions 
     await squash(client, migrations);
     const unknown = only?.find((name) => !migrations.some((migration) => migration.name === name));
     if (unknown) throw new MigrationError(`This version does not know migration ${unknown}. Run a newer version.`);
-    const missing = await findPending(client, migrations);
+    const rows = await readApplied(client);
+    const newer = findNewer(rows, migrations);
+    if (newer) options.meetNewer?.(newer);
+    const missing = findPending(rows, migrations);
     const pending = missing.filter(({ name }) => only?.includes(name) ?? true);
     if (missing.length < migrations.length) announceQuietHours(pending, options.refusesQuietHour ?? false, say);
     for (const migration of pending) {
@@ -114,12 +122,14 @@ async function readMigrations(folder: string): Promise<Migration[]> {
       const file = await readFile(`${folder}/${name}/migration.sql`);
       const sql = file.toString("utf8");
       const checksum = createHash("sha256").update(file).digest("hex");
-      return { name, sql, checksum, quietHour: quietHourLine.exec(sql)?.[1] };
+      const oldestRelease = oldestReleaseLine.exec(sql)?.[1];
+      return { name, sql, checksum, quietHour: quietHourLine.exec(sql)?.[1], oldestRelease };
     }),
   );
 }
 
 const quietHourLine = /^-- quiet hour: (.+)$/m;
+const oldestReleaseLine = /^-- oldest release: (\w+)$/m;
 
 function announceQuietHours(pending: Migration[], isRefused: boolean, say: (line: string) => void): void {
   for (const { name, quietHour } of pending) {
@@ -132,7 +142,7 @@ function announceQuietHours(pending: Migration[], isRefused: boolean, say: (line
 
 async function readApplied(client: pg.Client): Promise<AppliedRow[]> {
   const { rows } = await client.query<AppliedRow>(
-    "SELECT migration_name, checksum, finished_at FROM _prisma_migrations WHERE rolled_back_at IS NULL",
+    "SELECT migration_name, checksum, finished_at, logs FROM _prisma_migrations WHERE rolled_back_at IS NULL",
   );
   const unfinished = rows.find((row) => row.finished_at === null);
   if (!unfinished) return rows;
@@ -150,15 +160,32 @@ async function squash(client: pg.Client, [init, ...later]: readonly Migration[])
   if (createHash("sha256").update(checksums.join(" ")).digest("hex") !== digest)
     throw new MigrationError(`The database ${squashRefusal}`);
   await client.query(
-    `WITH held AS (DELETE FROM _prisma_migrations WHERE migration_name = ANY ($4)) ${recordMigration}`,
-    [randomUUID(), init.checksum, init.name, held.map((row) => row.migration_name)],
+    `WITH held AS (DELETE FROM _prisma_migrations WHERE migration_name = ANY ($5)) ${recordMigration}`,
+    [randomUUID(), init.checksum, init.name, init.oldestRelease, held.map((row) => row.migration_name)],
   );
 }
 
-async function findPending(client: pg.Client, migrations: Migration[]): Promise<Migration[]> {
-  const rows = await readApplied(client);
+/** The newest of the migrations that a later release applied. @throws MigrationError when one of them ends this release */
+function findNewer(rows: readonly AppliedRow[], migrations: readonly Migration[]): string | undefined {
+  const release = migrations.at(-1)?.name;
+  const newest = findNewest(rows.map((row) => row.migration_name));
+  if (!release || newest <= release) return undefined;
+  const oldest = findNewest(rows.map((row) => /^oldest release: (\w+)$/.exec(row.logs ?? "")?.[1] ?? ""));
+  if (oldest <= release) return newest;
+  throw new MigrationError(
+    `This database is newer: it has migration ${newest}. This release may not use it, because it ends at ${release}; the oldest release that may has ${oldest}.`,
+  );
+}
+
+function findNewest(names: readonly string[]): string {
+  return [...names].sort().at(-1) ?? "";
+}
+
+function findPending(rows: readonly AppliedRow[], migrations: readonly Migration[]): Migration[] {
+  const release = migrations.at(-1)?.name ?? "\uffff";
   for (const row of rows) {
     const known = migrations.find((migration) => migration.name === row.migration_name);
+    if (!known && row.migration_name > release) continue;
     if (!known) {
       throw new MigrationError(
         `The database has migration ${row.migration_name}, which this version does not know. Run a newer version.`,
@@ -172,7 +199,7 @@ async function findPending(client: pg.Client, migrations: Migration[]): Promise<
   }
   const applied = new Set(rows.map((row) => row.migration_name));
   const missing = migrations.filter((migration) => !applied.has(migration.name));
-  const newest = [...applied].sort().at(-1) ?? "";
+  const newest = findNewest([...applied]);
   const late = missing.find(({ name }) => name < newest);
   if (late) {
     throw new MigrationError(
@@ -214,7 +241,8 @@ async function apply(client: pg.Client, migration: Migration, lockTimeoutMs: num
   await inTransaction(client, async () => {
     await client.query(`SET LOCAL lock_timeout = ${Math.ceil(lockTimeoutMs)}`);
     await client.query(migration.sql);
-    await client.query(recordMigration, [randomUUID(), migration.checksum, migration.name]);
+    const { checksum, name, oldestRelease } = migration;
+    await client.query(recordMigration, [randomUUID(), checksum, name, oldestRelease]);
   });
 }
 
@@ -255,8 +283,11 @@ export function squashNames(names: readonly string[], known: readonly string[]):
   return names.length - present.length === squashed ? [...known.slice(0, 1), ...present] : undefined;
 }
 
-/** One probe of the catalogue, and a scan of the migrations, a few dozen. */
-const isMigratedSql = "SELECT FROM _prisma_migrations WHERE migration_name = $1 AND finished_at IS NOT NULL";
+/** Whether a migration is there, and the oldest release of all. A scan of the migrations, a few dozen. */
+const schemaSql = `
+  SELECT COALESCE(bool_or(migration_name = $1 AND finished_at IS NOT NULL), false) AS is_migrated,
+    max(substring(logs FROM '^oldest release: (\\w+)$') COLLATE "C") AS oldest
+  FROM _prisma_migrations WHERE rolled_back_at IS NULL`;
 
 /** Of pairs of tables and privileges those that a role lacks, by the catalogue. Some columns are enough. */
 const findLackingSql = `
@@ -266,20 +297,28 @@ const findLackingSql = `
     ELSE has_any_column_privilege(COALESCE($3, current_user::text), to_regclass('public.' || name)::oid, privilege) END, false)
   LIMIT 1`;
 
+interface Schema {
+  is_migrated: boolean;
+  oldest: string | null;
+}
+
 /**
- * Why a service could not work on a database, with the cure. A newer schema is none: it has all earlier migrations.
+ * Why a service could not work on a database, with the cure. A newer schema is none, unless it names a later oldest release.
  * @param role the service's role; the session's own if left out
  */
 export async function findSchemaProblem(pool: Queryable, service: string, role?: string): Promise<string | undefined> {
-  const migrated = await pool.query(isMigratedSql, [newestMigration]).catch((error: { code?: unknown }) => {
+  const schema = await pool.query<Schema>(schemaSql, [newestMigration]).catch((error: { code?: unknown }) => {
     // SQLSTATE 42P01, undefined_table, and 42501, insufficient_privilege.
     if (error.code === "42P01") return undefined;
     if (error.code === "42501") return "refused" as const;
     throw error;
   });
-  if (!migrated) return "the database has no tables: run 'waymark migrate'";
-  if (migrated === "refused") return lacking("SELECT", "_prisma_migrations");
-  if (!migrated.rowCount) return "the schema is older than this release: run its 'waymark migrate'";
+  if (!schema) return "the database has no tables: run 'waymark migrate'";
+  if (schema === "refused") return lacking("SELECT", "_prisma_migrations");
+  const { is_migrated: isMigrated, oldest } = schema.rows[0] ?? {};
+  if (oldest && oldest > newestMigration)
+    return `the schema is newer than this release may use: run the release with migration ${oldest}, or a later one`;
+  if (!isMigrated) return "the schema is older than this release: run its 'waymark migrate'";
   const needed = privilegesOf(service);
   const { rows } = await pool.query<{ table: string; privilege: string }>(findLackingSql, [
     needed.map(({ table }) => table),

@@ -21,7 +21,11 @@ export function addMigrateCommand(program: Program): void {
         refusesQuietHour: !yes && context.stdin.isTTY === true,
         say: (line: string) => context.stderr.write(`${line}\n`),
       };
-      const applied = await onDatabase(context, () => prepareDatabase(url, passwords, asked));
+      const { applied, newer } = await onDatabase(context, () => prepareDatabase(url, passwords, asked));
+      if (newer) {
+        const text = `This database is newer: it has migration ${newer}. This release may use it; nothing was changed.`;
+        return { value: { applied, newer }, text };
+      }
       const text = [
         applied.length === 0 ? "Nothing to migrate." : `Applied ${applied.join(", ")}.`,
         ...(passwords ? ["The services' roles have their rights."] : []),

@@ -127,19 +127,25 @@ export function withStatus<T>(
 
 /**
  * Brings a database to this version: our tables, those of the queue, and the services' roles if they have passwords.
+ * A newer database keeps its tables and rights, since newer services may be running.
  * @param url of the owner of the tables
  * @param options of the migrations
- * @returns the names of the migrations applied
+ * @returns the names of the migrations applied, and the newest one of a newer database
  */
 export async function prepareDatabase(
   url: string,
   passwords: RolePasswords | undefined,
   options: Pick<MigrateOptions, "refusesQuietHour" | "say"> = {},
-): Promise<string[]> {
-  const applied = await migrate(url, options);
+): Promise<{ applied: string[]; newer: string | undefined }> {
+  let newer: string | undefined;
+  const meetNewer = (migration: string) => {
+    newer = migration;
+  };
+  const applied = await migrate(url, { ...options, meetNewer });
+  if (newer) return { applied, newer };
   // Imported here, because BullMQ takes longer to load than other commands take to run.
   const { migrateQueues } = await import("@waymark/service/queue");
   await migrateQueues(url);
   if (passwords) await grantRoles(url, passwords);
-  return applied;
+  return { applied, newer };
 }
