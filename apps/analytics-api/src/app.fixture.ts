@@ -50,9 +50,12 @@ async function addStats(pool: TestApp["pool"], siteId: string, entries: StatEntr
 }
 
 /** The app as production builds it. The rate counters are in Postgres or, with a URL, in Redis. */
-export function useApp(redisUrl?: string, statementTimeoutMs = 10_000): TestApp {
+export function useApp(
+  redisUrl?: string,
+  statementTimeoutMs = 10_000,
+  log = createLogger({ service: "analytics-api", level: "silent" }),
+): TestApp {
   const database = useDatabase();
-  const log = createLogger({ service: "analytics-api", level: "silent" });
   const pool = createPool({
     ...useServiceRole("analytics-api", database.url, { statement_timeout: statementTimeoutMs }),
     maxConnections: 10,

@@ -10,6 +10,7 @@ import { createRefusals } from "@waymark/service/http";
 import { useDatabase, useServiceRole } from "@waymark/testing";
 import type { Express } from "express";
 import pg from "pg";
+import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import request from "supertest";
 import { createApp } from "./app.js";
@@ -74,13 +75,14 @@ interface AppOptions {
   bodyLimitBytes?: number;
   rateLimitPerSecond?: number;
   lockTimeoutMs?: number;
+  log?: Logger;
 }
 
 /** The app under test, as production builds it. */
 export function useApp(options: AppOptions = {}): TestApp {
   const database = useDatabase();
   const queued: TestApp["queued"] = [];
-  const log = createLogger({ service: "trace-api", level: "silent" });
+  const log = options.log ?? createLogger({ service: "trace-api", level: "silent" });
   const registry = createRegistry("trace-api");
   let current = () => new Date();
   const stops: (() => Promise<void>)[] = [];

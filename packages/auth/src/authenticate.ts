@@ -24,6 +24,9 @@ export function authenticate(service: KeyService, directory: Pick<KeyDirectory, 
       const details = { hint: keyProblem(service, request.headers.authorization), docs: "/docs" };
       throw new AppError("invalid_api_key", { details, headers: { "WWW-Authenticate": 'Bearer realm="waymark"' } });
     }
+    const { accountId, keyId } = principal;
+    // Of the access line; also of a request that the next line refuses.
+    response.locals["caller"] = { accountId, keyId };
     requirePresent(principal, request);
     response.locals["principal"] = principal;
     next();

@@ -104,7 +104,7 @@ export function collectEventRoute(deps: CollectEventDeps): Route {
     },
     bodyExample: { name: "signup", url: "https://example.com/join", domain: "example.com", props: { plan: "pro" } },
     answers: eventAnswers,
-    async handle({ body: { name, url, domain, referrer, props, h, interactive, revenue, e, sd }, request }) {
+    async handle({ body: { name, url, domain, referrer, props, h, interactive, revenue, e, sd }, request, response }) {
       if (isSpam(referrer)) return drop("referrer-spam");
       const isWrong = "problem" in revenue;
       if (isWrong && name !== "pageview" && name !== "engagement") return drop("revenue");
@@ -116,7 +116,14 @@ export function collectEventRoute(deps: CollectEventDeps): Route {
         engagement: { engagedMs: e, scrollDepth: sd },
       };
       limits.countDomains(request, domain.length);
-      const admit = (siteIds: readonly string[]) => limits.admitSites(request, siteIds);
+      const admit: Parameters<Recorder["record"]>[1] = (sites) => {
+        const [site] = sites;
+        if (site) response.locals["caller"] = { accountId: site.accountId };
+        limits.admitSites(
+          request,
+          sites.map(({ id }) => id),
+        );
+      };
       const { dropped } = await recorder.record({ ...event, ...rare, ...readClient(request) }, admit).catch((error) => {
         throw toRefusal(refusals, error) ?? error;
       });

@@ -12,6 +12,7 @@ export function requireSession(sessions: Sessions): RequestHandler {
   return async (request, response, next) => {
     const viewer = await sessions.find(request.headers.cookie);
     if (!viewer) throw new AppError("not_signed_in");
+    response.locals["caller"] = { accountId: viewer.accountId };
     response.locals["viewer"] = viewer;
     next();
   };

@@ -73,6 +73,7 @@ export function sharedLinks(deps: AppDeps) {
       response.setHeader(...robots);
       const link = await find(request);
       if (!link) throw new AppError("not_found");
+      response.locals["caller"] = { accountId: link.accountId, keyId: link.keyId };
       if (response.closed) return;
       const refusal = inHand.take(link.accountId, 1);
       if (refusal) throw refusal;

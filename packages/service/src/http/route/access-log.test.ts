@@ -29,6 +29,17 @@ describe("the access log", () => {
     expect(JSON.parse(lines[0] ?? "").time).toMatch(/^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z$/);
   });
 
+  it("ends with the ids of the account and, where one was used, of the key", () => {
+    const { lines, log } = open("info");
+    const entry = { requestId: "a", method: "GET", path: "/", status: 200, ms: 1 };
+    createAccessLog(log)({ ...entry, caller: { accountId: "an-account" } });
+    createAccessLog(log)({ ...entry, caller: { accountId: "an-account", keyId: "a-key" } });
+    const [session, key] = lines.map((line) => JSON.parse(line));
+    expect(session).toMatchObject({ accountId: "an-account", msg: "request" });
+    expect(session).not.toHaveProperty("keyId");
+    expect(key).toMatchObject({ accountId: "an-account", keyId: "a-key", msg: "request" });
+  });
+
   it("writes nothing below its level", () => {
     const { lines, log } = open("warn");
     createAccessLog(log)({ requestId: "a", method: "GET", path: "/", status: 200, ms: 1 });

@@ -12,6 +12,13 @@ interface AccessEntry {
   path: string;
   status: number;
   ms: number;
+  caller?: Caller | undefined;
+}
+
+/** Whose request it is: ids, never a key. */
+interface Caller {
+  readonly accountId: string;
+  readonly keyId?: string | undefined;
 }
 
 interface Internals {
@@ -24,11 +31,12 @@ export function createAccessLog(log: Logger): (entry: AccessEntry) => void {
   const { [pino.symbols.streamSym]: stream, [pino.symbols.chindingsSym]: bindings = "" } = log as Internals;
   if (!stream || !log.isLevelEnabled("info")) return () => undefined;
   let [millis, time] = [Number.NaN, ""];
-  return ({ requestId, method, path, status, ms }) => {
+  return ({ requestId, method, path, status, ms, caller }) => {
     const now = Date.now();
     if (now !== millis) [millis, time] = [now, new Date(now).toISOString()];
+    const of = caller ? `,"accountId":"${caller.accountId}"${caller.keyId ? `,"keyId":"${caller.keyId}"` : ""}` : "";
     stream.write(
-      `{"level":"info","time":"${time}"${bindings},"requestId":"${requestId}","method":"${method}","path":${JSON.stringify(path)},"status":${status},"ms":${Math.round(ms * 100) / 100},"msg":"request"}\n`,
+      `{"level":"info","time":"${time}"${bindings},"requestId":"${requestId}","method":"${method}","path":${JSON.stringify(path)},"status":${status},"ms":${Math.round(ms * 100) / 100}${of},"msg":"request"}\n`,
     );
   };
 }
@@ -39,6 +47,7 @@ class RequestLocals {
   /** For the log of a held event loop. */
   endedAt?: number;
   sendError?: SendError;
+  caller?: Caller;
   private ownLog?: Logger;
 
   constructor(
@@ -83,7 +92,7 @@ export function requestContext(options: RequestContextOptions): RequestHandler {
       const ms = locals.endedAt - startedAt;
       const status = response.writableFinished ? response.statusCode : 499;
       observe(request.method, locals.route ?? "(none)", status, ms / 1000);
-      logAccess({ requestId, method: request.method, path, status, ms });
+      logAccess({ requestId, method: request.method, path, status, ms, caller: locals.caller });
     });
     next();
   };

@@ -211,7 +211,7 @@ export interface Recorder {
    * @param admit gets the event's sites; an error of it refuses the event
    * @throws WriterFullError or SiteDirectoryFullError when too many wait, or the database's error: no site has the event then
    */
-  record(beacon: Beacon, admit?: (siteIds: readonly string[]) => void): Promise<{ dropped: DropReason | null }>;
+  record(beacon: Beacon, admit?: (sites: readonly KnownSite[]) => void): Promise<{ dropped: DropReason | null }>;
   /** The token of the sender's UTC day at the first site that gives any; null for a bot, or without such a site. Stores nothing. */
   visit(sender: Pick<Beacon, "domains" | "ip" | "userAgent">): Promise<string | null>;
   /** Resolves when all waiting events are written; later ones are refused. */
@@ -272,7 +272,7 @@ export function createRecorder({ pool, now = Date.now, maxWaiting }: RecorderOpt
       const found = await findAll(sites, beacon.domains);
       if (found.length === 0) return { dropped: "unknown-domain" };
       if (isBot(beacon.userAgent)) return { dropped: "bot" };
-      admit?.(found.map(({ id }) => id));
+      admit?.(found);
       const millis = now();
       const salt = await saltOf(salts, millis);
       const written = await writer.write(found.map((site) => toEvent(beacon, site, millis, salt)));

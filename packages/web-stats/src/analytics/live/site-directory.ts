@@ -4,6 +4,7 @@ import type pg from "pg";
 export interface KnownSite {
   readonly id: string;
   readonly domain: string;
+  readonly accountId: string;
   /** Whether its owner wants to know what visits cost. */
   readonly countsCosts: boolean;
 }
@@ -35,10 +36,10 @@ export const isContestedSql = (bare: string) => `EXISTS (
 
 /** The oldest proven sites of each domain, with or without `www.`, at most ten. Probes of `site_receiving_idx`. */
 const findSitesSql = `
-  SELECT asked.domain AS asked, site.id, site.domain, costs_until IS NOT NULL AS "countsCosts"
+  SELECT asked.domain AS asked, site.id, site.domain, site.account_id AS "accountId", costs_until IS NOT NULL AS "countsCosts"
   FROM unnest($1::text[], $2::text[]) AS asked (domain, bare)
   CROSS JOIN LATERAL (
-    SELECT id, domain, costs_until FROM site WHERE site.domain IN (asked.domain, asked.bare) AND is_proven
+    SELECT id, domain, account_id, costs_until FROM site WHERE site.domain IN (asked.domain, asked.bare) AND is_proven
     ORDER BY id LIMIT ${maxSitesPerDomain}
   ) AS site
   WHERE NOT ${isContestedSql("asked.bare")}`;
