@@ -44,7 +44,10 @@ export async function readSystemdFiles(folder: string) {
   const worker = apps.find(({ role }) => role === "worker")?.file;
   return {
     has: {
-      domain: dashboardUrl && URL.canParse(dashboardUrl) ? new URL(dashboardUrl).hostname : undefined,
+      domain:
+        dashboardUrl && URL.canParse(dashboardUrl)
+          ? new URL(dashboardUrl).hostname.replace(/^waymark\./, "")
+          : undefined,
       // certbot asks for it.
       certificatesMail: "",
       isMailKnown: worker !== undefined && hasMail(worker),
