@@ -26,6 +26,12 @@ backrest() { "${as_postgres[@]}" pgbackrest --config="$folder/pgbackrest.conf" -
 start() { "${as_postgres[@]}" pg_ctl start -w -D "$folder/data" -l "$folder/postgres.log" >/dev/null; }
 owner="postgres://postgres@127.0.0.1:$port"
 sql() { psql -Atqc "$1" "$owner/waymark"; }
+await() {
+  for _ in {1..300}; do "$@" && return || sleep 0.2; done
+  echo "Not within a minute: $*" >&2
+  return 1
+}
+is_writable() { [[ $(sql "SELECT pg_is_in_recovery()") == f ]]; }
 
 "${as_postgres[@]}" initdb -D "$folder/data" --locale=C -E UTF8 -A trust -U postgres >/dev/null
 cat >>"$folder/data/postgresql.conf" <<END
@@ -49,7 +55,7 @@ backrest backup --type=full
 DATABASE_URL="$owner/waymark" WAYMARK_DATA_DIR="$folder" TRACE_API_PORT=$trace_port TRACE_API_METRICS_PORT=$((trace_port + 1)) \
   node "$root/apps/trace-api/dist/main.js" >"$folder/trace-api.log" &
 pids+=($!)
-until curl -fso /dev/null "http://127.0.0.1:$((trace_port + 1))/ready"; do sleep 0.2; done
+await curl -fso /dev/null "http://127.0.0.1:$((trace_port + 1))/ready"
 node "$root/docker/failover/ledger.mjs" "http://127.0.0.1:$trace_port/api/v1" "$key" "$folder/stop" >"$folder/ledger.txt" &
 ledger=$!
 pids+=("$ledger")
@@ -71,7 +77,7 @@ began=$(date +%s.%N)
 "${as_postgres[@]}" pg_ctl stop -m fast -D "$folder/data" >/dev/null
 backrest --delta --type=time "--target=$moment" --target-action=promote restore
 start
-until [[ $(sql "SELECT pg_is_in_recovery()") == f ]]; do sleep 0.2; done
+await is_writable
 echo "Back at $moment after $(echo "$(date +%s.%N) - $began" | bc) s: $(sql "SELECT count(*) || ' traces, ' || count(*) FILTER (WHERE agent_id = 'precious') || ' precious' FROM trace")"
 missing=$(sql "SELECT id FROM trace" | sort | comm -23 "$folder/before" - | wc -l)
 echo "Stored before the moment: $(wc -l <"$folder/before"), missing: $missing"
