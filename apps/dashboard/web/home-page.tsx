@@ -64,7 +64,7 @@ const failureColumns: readonly Column<ListedFailure>[] = [
     cell: (failure) => <FailureText of={failure}> of {failure.agent_id}</FailureText>,
   },
   { text: "Traces", isNumber: true, cell: ({ count }) => formatCount(count) },
-  { text: "Last", cell: ({ last_at }) => <Ago iso={last_at} /> },
+  { text: "Last", isWide: true, cell: ({ last_at }) => <Ago iso={last_at} /> },
 ];
 
 /** Those whose first trace in 30 days failed since yesterday, among the most frequent ones. */
@@ -75,7 +75,13 @@ function NewFailures() {
   return (
     <Panel title="New failures" isFlush actions={<a href="/dashboard/failures">All failures</a>}>
       {found && found.length > 0 && (
-        <Table isRoomy name="New failures" columns={failureColumns} rows={found.slice(0, shownFailures)} />
+        <Table
+          isRoomy
+          narrowPx={600}
+          name="New failures"
+          columns={failureColumns}
+          rows={found.slice(0, shownFailures)}
+        />
       )}
       {found?.length === 0 && <Empty title="No new failures" text="Nothing failed that had not failed before." />}
       {found && found.length > shownFailures && (
