@@ -5,13 +5,14 @@ import type { SiteStats } from "../src/statistics/statistics.route.js";
 import { finishedBeside } from "./costs/figures.js";
 import { useQuery } from "./data/query.js";
 import { FailureText } from "./failures/failure-text.js";
+import { siteColumn } from "./sites/site-column.js";
 import { Change } from "./statistics/change.js";
 import { Ago } from "./ui/ago.js";
 import { ValueBars } from "./ui/day-bars.js";
 import { formatCount, formatDay, formatDollars, formatThings } from "./ui/format.js";
 import { firstOf } from "./ui/list-filters.js";
 import { Empty, ErrorNote, Figure, Page, Panel, Skeleton } from "./ui/page.js";
-import { type Column, Stacked, Table } from "./ui/table.js";
+import { type Column, Table } from "./ui/table.js";
 
 /** The first page: what is new since yesterday; of an empty account, where to begin. */
 export function HomePage() {
@@ -120,16 +121,7 @@ function Spent() {
 }
 
 const siteColumns: readonly Column<ListedSite>[] = [
-  {
-    text: "Site",
-    by: ({ name }) => name,
-    class: "is-stacked",
-    cell: ({ id, name, domain }) => (
-      <Stacked below={domain}>
-        <a href={`/dashboard/sites/${id}`}>{name}</a>
-      </Stacked>
-    ),
-  },
+  siteColumn,
   { text: "Visitors in 7 days", cell: ({ id }) => <Visitors siteId={id} /> },
 ];
 

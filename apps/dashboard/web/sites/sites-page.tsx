@@ -7,7 +7,8 @@ import { Dialog, DialogButton } from "../ui/dialog.js";
 import { FormDialog, TextField, useForm } from "../ui/form.js";
 import { formatDay } from "../ui/format.js";
 import { Empty, Loaded, Page, Panel, StatusDot } from "../ui/page.js";
-import { actionsColumn, type Column, Stacked, Table } from "../ui/table.js";
+import { actionsColumn, type Column, Table } from "../ui/table.js";
+import { siteColumn } from "./site-column.js";
 import { ProofSteps, Snippet, WaitingForVisit } from "./site-setup.js";
 
 export function SitesPage() {
@@ -38,16 +39,7 @@ const noSites = (
 const textOf = ({ name, domain }: ListedSite) => `${name} ${domain}`;
 
 const columns: readonly Column<ListedSite>[] = [
-  {
-    text: "Site",
-    by: ({ name }) => name,
-    class: "is-stacked",
-    cell: ({ id, name, domain }) => (
-      <Stacked below={domain}>
-        <a href={`/dashboard/sites/${id}`}>{name}</a>
-      </Stacked>
-    ),
-  },
+  siteColumn,
   { text: "First seen (UTC)", by: ({ firstDay }) => firstDay, cell: (site) => <FirstSeen site={site} /> },
   { text: "Last visit (UTC)", by: ({ lastDay }) => lastDay, cell: ({ lastDay }) => lastDay && formatDay(lastDay) },
   {
