@@ -47,15 +47,16 @@ export function visitsOf(lines: readonly VisitLine[]): NaiveVisit[] {
 
 /** The metrics of visits. @param events custom events to count in place of those of the visits */
 export function metricsOf(visits: readonly NaiveVisit[], events?: number) {
-  const mean = (each: (visit: NaiveVisit) => number) =>
-    visits.length === 0 ? 0 : visits.reduce((sum, visit) => sum + each(visit), 0) / visits.length;
-  const seconds = ({ start, end }: NaiveVisit) => (Date.parse(end) - Date.parse(start)) / 1_000;
+  // Whole numbers have exact sums.
+  const mean = (each: (visit: NaiveVisit) => number, unit = 1) =>
+    visits.length === 0 ? 0 : visits.reduce((sum, visit) => sum + each(visit), 0) / unit / visits.length;
+  const millis = ({ start, end }: NaiveVisit) => Date.parse(end) - Date.parse(start);
   const isBounce = ({ lines }: NaiveVisit) =>
     lines.filter(isView).length === 1 && lines.every((line) => isView(line) || line.interactive === false);
   return {
     visits: visits.length,
     bounceRate: mean((visit) => (isBounce(visit) ? 1 : 0)),
-    visitDuration: mean(seconds),
+    visitDuration: mean(millis, 1_000),
     viewsPerVisit: mean(({ lines }) => lines.filter(isView).length),
     events: events ?? visits.flatMap(({ lines }) => lines).filter((line) => !isView(line)).length,
   };
