@@ -1,6 +1,7 @@
 import { createReadStream } from "node:fs";
 import { rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import type { Writable } from "node:stream";
 import { recordBackup, restoreBackup, verifyBackup, withConnection, writeBackup } from "@waymark/database";
 import type pg from "pg";
 import { wholeNumber } from "../arguments/values.js";
@@ -138,11 +139,11 @@ async function writePart(context: CommandContext, part: string): Promise<Written
   }
 }
 
-async function write(context: CommandContext, openFile: () => Promise<NodeJS.WritableStream>) {
+async function write(context: CommandContext, openFile: () => Promise<Writable>) {
   const { url } = await findDatabase(context.env);
   return withStatus(context, async (say, signal) => {
     const onProgress = (at: { table: string; rows: number }) => say(`Saving ${at.table}: ${inWords(at.rows, "row")}`);
-    return writeBackup(url, (await openFile()) as never, { onProgress, signal });
+    return writeBackup(url, await openFile(), { onProgress, signal });
   });
 }
 
