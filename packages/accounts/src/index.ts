@@ -12,6 +12,7 @@ export {
   readSlot,
 } from "./accounts.js";
 export { type EraseControl, type Erased, eraseAccount, eraseDeletedSites, eraseOrphans, eraseSite } from "./erase.js";
+export { dropFactors } from "./identity/factors/drop-factors.query.js";
 export {
   countKeysByMaker,
   isLiveKeySql,

@@ -42,11 +42,17 @@ export async function recordAudit(client: Queryable, entry: AuditEntry): Promise
   await client.query(sql, [accountId, uuid(), personId, action, subject]);
 }
 
-/** Records an action of a person about themself in each of their accounts, in a range of `membership_person_id_idx`. */
-export async function recordForPerson(client: Queryable, entry: Omit<AuditEntry, "accountId"> & { personId: string }) {
+interface PersonEntry extends Omit<AuditEntry, "accountId"> {
+  personId: string;
+  /** Who did it; the person themself by default, null for a command. */
+  actorId?: string | null;
+}
+
+/** Records an action about a person in each of their accounts, in a range of `membership_person_id_idx`. */
+export async function recordForPerson(client: Queryable, { personId, actorId = personId, ...entry }: PersonEntry) {
   const sql = 'SELECT account_id AS "accountId" FROM membership WHERE person_id = $1 ORDER BY account_id';
-  const { rows } = await client.query<{ accountId: string }>(sql, [entry.personId]);
-  for (const { accountId } of rows) await recordAudit(client, { ...entry, accountId });
+  const { rows } = await client.query<{ accountId: string }>(sql, [personId]);
+  for (const { accountId } of rows) await recordAudit(client, { ...entry, personId: actorId, accountId });
 }
 
 interface AuditRow extends Pick<AuditEntry, "action" | "subject"> {

@@ -1,4 +1,4 @@
-import { parseTimestamp } from "@waymark/service/fields";
+import { normaliseEmail, parseTimestamp } from "@waymark/service/fields";
 import { InvalidArgumentError } from "commander";
 
 /** A time on the command line, as ISO 8601 in UTC once the present is known: a relative time counts from `now`. */
@@ -33,6 +33,12 @@ export const parseLaterTime = timeParser("from now");
 
 export function dayOf(time: string): string {
   return time.slice(0, 10);
+}
+
+export function emailAddress(text: string): string {
+  const email = normaliseEmail(text);
+  if (email === undefined) throw new InvalidArgumentError("It is not an email address.");
+  return email;
 }
 
 export function collect(value: string, values: string[] = []): string[] {

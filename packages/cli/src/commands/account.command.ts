@@ -1,11 +1,11 @@
-import { changeEmail, changeKeep, changePlan, createAccount, listAccounts } from "@waymark/accounts";
+import { changeEmail, changeKeep, changePlan, createAccount, dropFactors, listAccounts } from "@waymark/accounts";
 import { alertModes, changeAlertSettings } from "@waymark/alerts";
 import { allSlots, parseSlots, type Slots } from "@waymark/auth";
 import { withTransaction } from "@waymark/database";
 import { planIds, planOf } from "@waymark/plan";
 import { instrumentations, keepModes } from "@waymark/traces";
 import { resolveAccount } from "../arguments/resolve-owner.js";
-import { names, seconds } from "../arguments/values.js";
+import { emailAddress, names, seconds } from "../arguments/values.js";
 import type { Program } from "../context/command-builder.js";
 import { onDatabase } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
@@ -34,6 +34,12 @@ failed meanwhile. Webhooks always get each failure.
 
 Example:
   $ waymark account alerts me@example.com --mode digest --window 10m`;
+
+const factorsHelp = `
+For somebody who lost their phone or device. Their sessions end too; they sign in by a password or link, then add new ones.
+
+Example:
+  $ waymark account drop-factors --email grace@example.com`;
 
 export function addAccountCommands(program: Program): void {
   const account = program.group("account", "create accounts, list them, change their plan or address, delete them");
@@ -83,6 +89,17 @@ export function addAccountCommands(program: Program): void {
       const { windowSeconds } = await withTransaction(pool, (client) => changeAlertSettings(client, id, change));
       return { id, mode, window_seconds: windowSeconds };
     }, formatFields);
+  account("drop-factors", "remove a person's one-time codes and passkeys", factorsHelp)
+    .required("--email <address>", "the person's address", { parse: emailAddress })
+    .query(
+      async ({ pool }, { email }) => {
+        const dropped = await dropFactors(pool, email);
+        if (!dropped) throw new CommandError(`Nobody has the address '${email}'.`);
+        return dropped;
+      },
+      ({ email, codes, passkeys }) =>
+        `Removed of ${email}: ${codes ? "one-time codes" : "no one-time codes"}, passkeys: ${passkeys}.`,
+    );
   account("delete", "remove an account with everything it has, for good", deleteHelp)
     .required("--account <account>", "the account's id or address")
     .option("--yes", "remove it; without --yes the command only lists what it would remove")

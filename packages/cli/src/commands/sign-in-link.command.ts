@@ -1,7 +1,6 @@
 import { createSignInLink } from "@waymark/accounts/identity/links";
-import { normaliseEmail } from "@waymark/service/fields";
-import { InvalidArgumentError } from "commander";
 import { resolveAccount } from "../arguments/resolve-owner.js";
+import { emailAddress } from "../arguments/values.js";
 import type { Program } from "../context/command-builder.js";
 import { onDatabase } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
@@ -20,7 +19,7 @@ export function addSignInLinkCommand(program: Program): void {
   program
     .command("sign-in-link", "make a link that signs in to the dashboard", help)
     .required("--account <account>", "the account's id or address")
-    .option("--email <address>", "the person; the account's first owner without it", { parse: readAddress })
+    .option("--email <address>", "the person; the account's first owner without it", { parse: emailAddress })
     .run(async (context, { account: text, email }) => {
       const source = "DASHBOARD_URL";
       const found = await findPublicUrl(context.env, { url: context.env[source], source, part: "dashboardUrl" });
@@ -33,10 +32,4 @@ export function addSignInLinkCommand(program: Program): void {
       const value = { url: link.url, email: link.email, expires_at: link.expiresAt.toISOString() };
       return { value, text: `${link.url}\n\nSigns in ${link.email} once, until ${value.expires_at}.` };
     });
-}
-
-function readAddress(text: string): string {
-  const email = normaliseEmail(text);
-  if (email === undefined) throw new InvalidArgumentError("It is not an email address.");
-  return email;
 }
