@@ -33,10 +33,37 @@ describe.each(Object.entries(expressions))("docker/monitoring/%s", (_file, exprs
   });
 });
 
+describe("docker/RUNBOOK.md", () => {
+  const runbook = readFileSync(`${root}docker/RUNBOOK.md`, "utf8");
+  const paragraphs = new Map(
+    [...runbook.matchAll(/^### `(\w+)`\n\n((?:(?!#).*\n)+)/gm)].map(([, alert = "", text = ""]) => [alert, text]),
+  );
+  const alerts = [...read("rules.yml").matchAll(/- alert: (\w+)\n((?!\s*- alert).*\n)*/g)];
+
+  it("has a paragraph for each alert, which links it, and none for another", () => {
+    expect(alerts.length).toBeGreaterThan(20);
+    expect([...paragraphs.keys()]).toEqual(alerts.map(([, alert]) => alert));
+    const unlinked = alerts.filter(
+      ([rule, alert = ""]) => !rule.includes(`runbook: "docker/RUNBOOK.md#${alert.toLowerCase()}"\n`),
+    );
+    expect(unlinked.map(([, alert]) => alert)).toEqual([]);
+  });
+
+  it("says what to do by a command, or where it is said", () => {
+    const idle = [...paragraphs].filter(([, text]) => !/`[^`]+ [^`]+`|\]\([^)]*#|`Waymark/.test(text));
+    expect(idle.map(([alert]) => alert)).toEqual([]);
+  });
+
+  it("is for alerts with a case that fires", () => {
+    const cases = read("rules.test.yml");
+    expect(alerts.map(([, alert]) => alert).filter((alert) => !cases.includes(`${alert}`))).toEqual([]);
+  });
+});
+
 describeWithProgram("promtool", "Prometheus", (promtool) => {
   it("takes its configuration, and fires each rule as its cases say", () => {
     const run = (...args: string[]) => execFileSync(promtool, args, { cwd: folder, encoding: "utf8", stdio: "pipe" });
-    expect(run("check", "config", "prometheus.yml")).toMatch(/22 rules found/);
+    expect(run("check", "config", "prometheus.yml")).toMatch(/24 rules found/);
     expect(run("test", "rules", "rules.test.yml")).toMatch(/SUCCESS/);
   });
 });
