@@ -21,6 +21,12 @@ export { bind, createMessageClasses, isAddressInUse, type Listening, listen } fr
 export { createLogger } from "./logger.js";
 export { createAccepted, createRegistry } from "./metrics.js";
 export { openDatabase } from "./open-stores.js";
-export { observeReadiness, openOperationsServer, type ReadinessChecks, readiness } from "./operations-server.js";
+export {
+  answerReady,
+  observeReadiness,
+  openOperationsServer,
+  type ReadinessChecks,
+  readiness,
+} from "./operations-server.js";
 export { type ProcessLike, type Running, runProcess } from "./run-process.js";
 export { type FurtherServer, startHttpService } from "./start-http-service.js";

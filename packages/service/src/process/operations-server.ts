@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Gauge, Registry } from "prom-client";
+import type { Leaving } from "./leaving.js";
 import { type Listening, listen } from "./listen.js";
 import { withDeadline } from "./with-deadline.js";
 
@@ -12,6 +13,7 @@ export interface ReadinessChecks {
   bridged?: Checks;
   /** Sentences about settings that keep nothing from working. */
   notes?: () => string[];
+  leaving?: Leaving;
 }
 
 /** Why a store is not ready, in words that the answer of `/ready` repeats. */
@@ -39,11 +41,18 @@ export async function readiness(checks: ReadinessChecks): Promise<Readiness> {
   const failed = results.filter(({ name, failure }) => name in checks.required && failure);
   const notes = checks.notes?.() ?? [];
   const told = { checks: outcome, ...(notes.length > 0 && { notes }) };
-  if (failed.length === 0) return { status: 200, body: { status: "ok", ...told } };
   const texts = failed.map(({ name, failure }) =>
     failure instanceof NotReadyError ? `${name} (${failure.message})` : name,
   );
+  if (checks.leaving?.isLeaving) texts.push("stopping");
+  if (texts.length === 0) return { status: 200, body: { status: "ok", ...told } };
   return { status: 503, body: { error: `Not ready: ${texts.join(", ")}`, ...told } };
+}
+
+/** The answer of `/ready`: it counts whoever asks, and says no as soon as the service is asked to stop. */
+export function answerReady(checks: ReadinessChecks): Promise<Readiness> {
+  checks.leaving?.noteAsk();
+  return readiness(checks);
 }
 
 /** Shows as a metric whether `/ready` answers 200, so a rule can tell a process that is up and does no work. */

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, it } from "@jest/globals";
-import { databaseVariables, useDatabase } from "@waymark/testing";
+import { databaseVariables, freePort, useDatabase } from "@waymark/testing";
 import { ConfigError, databaseConfig } from "./env.js";
 import { type HttpServiceOptions, type ServiceParts, startHttpService } from "./start-http-service.js";
 
@@ -59,6 +59,43 @@ describe("startHttpService", () => {
     expect(await service.ended).toBe(0);
     expect(nameAtStop).toBe("waymark some-api");
     expect(parts?.pool.ended).toBe(true);
+  });
+
+  it("answers 503 on /ready to whoever asks regularly before it refuses requests, and stops at once where nobody asks", async () => {
+    const [port, metricsPort] = [await freePort(), await freePort()];
+    const asked = { ...config, http: { ...local, port }, metrics: { ...config.metrics, port: metricsPort } };
+    const ask = async (from: number, path: string) => {
+      const answer = await fetch(`http://127.0.0.1:${from}${path}`, { headers: { Connection: "close" } });
+      return [answer.status, await answer.text()];
+    };
+    const open = () =>
+      start({
+        loadConfig: () => asked,
+        openApp: ({ stores }) => ({
+          handler: (_request, response) => response.end("ok"),
+          checks: { required: stores },
+          stop: async () => undefined,
+        }),
+      });
+    const service = await open();
+    for (let asks = 0; asks < 3; asks++) {
+      expect(await ask(metricsPort, "/ready")).toEqual([200, '{"status":"ok","checks":{"database":"ok"}}']);
+      await new Promise((resolve) => setTimeout(resolve, 400));
+    }
+    service.signal();
+    expect(await ask(metricsPort, "/ready")).toEqual([
+      503,
+      '{"error":"Not ready: stopping","checks":{"database":"ok"}}',
+    ]);
+    expect(await ask(port, "/")).toEqual([200, "ok"]);
+    expect(await service.ended).toBe(0);
+    await expect(ask(port, "/")).rejects.toThrow("fetch failed");
+
+    const again = await open();
+    expect(await ask(metricsPort, "/ready")).toEqual([200, expect.any(String)]);
+    again.signal();
+    await expect(ask(port, "/")).rejects.toThrow("fetch failed");
+    expect(await again.ended).toBe(0);
   });
 
   it("exits with 2 where the configuration or the app names a variable", async () => {

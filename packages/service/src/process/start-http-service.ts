@@ -7,10 +7,12 @@ import { placeIn } from "./cluster/messages.js";
 import type { Member, Siblings } from "./cluster/siblings.js";
 import { connectionLimits } from "./connections.js";
 import type { databaseConfig } from "./env.js";
+import { Leaving } from "./leaving.js";
 import { listen } from "./listen.js";
 import { createLogger } from "./logger.js";
 import { openDatabase } from "./open-stores.js";
 import {
+  answerReady,
   type Checks,
   observeReadiness,
   openOperationsServer,
@@ -65,9 +67,9 @@ export interface HttpServiceOptions<Config extends HttpServiceConfig> {
 const drainTimeoutMs = 10_000;
 
 /**
- * Runs an HTTP service: pool, app, operations server and HTTP server. On a signal they close in this order: HTTP server,
- * app, pool, operations server. {@link runProcess} has the signals and exit codes. With several processes this one forks
- * them and keeps the operations server.
+ * Runs an HTTP service: pool, app, operations server and HTTP server. On a signal `/ready` says no ({@link Leaving}), then they
+ * close in this order: HTTP server, app, pool, operations server. {@link runProcess} has the signals and exit codes. With several
+ * processes this one forks them and keeps the operations server.
  */
 export async function startHttpService<Config extends HttpServiceConfig>(
   node: ProcessLike,
@@ -108,9 +110,11 @@ async function openService<Config extends HttpServiceConfig>(
   const settings = { ...options.pool, maxConnections: partOf(config.database.maxConnections, member) };
   const { pool, registry, stores } = await openDatabase({ service: name, config, log, pool: settings });
   const app = await options.openApp({ config, pool, registry, log, siblings: member?.siblings, stores });
-  const { handler } = app;
-  const asked = { metrics: () => registry.metrics(), ready: () => readiness(app.checks) };
-  observeReadiness(registry, asked.ready);
+  const { handler, checks } = app;
+  const leaving = new Leaving();
+  checks.leaving = leaving;
+  const asked = { metrics: () => registry.metrics(), ready: () => answerReady(checks) };
+  observeReadiness(registry, () => readiness(checks));
   const operations = member
     ? undefined
     : await openOperationsServer({ ...config.metrics, ...asked, portVariable: names.metricsPort });
@@ -132,6 +136,7 @@ async function openService<Config extends HttpServiceConfig>(
     inHand: (since) => server.routesSince(since),
     ...(operations && { port: server.port }),
     async stop() {
+      await leaving.tell();
       app.beforeStop?.();
       await Promise.all([server.stop(drainTimeoutMs), second?.stop(drainTimeoutMs), further?.stop(drainTimeoutMs)]);
       await app.stop();

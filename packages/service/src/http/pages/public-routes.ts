@@ -1,5 +1,5 @@
 import { type Request, type RequestHandler, Router } from "express";
-import { type ReadinessChecks, readiness } from "../../process/index.js";
+import { answerReady, type ReadinessChecks } from "../../process/index.js";
 import { type ApiDescription, describeApi } from "../openapi/openapi.js";
 import { refuseMethod } from "../route/mount-routes.js";
 import { markRoute } from "../route/request-context.js";
@@ -14,7 +14,7 @@ export function healthRoutes(checks: ReadinessChecks): Router {
     sendJson(response, { status: "ok" });
   });
   get("/ready", async (_request, response) => {
-    const { status, body } = await readiness(checks);
+    const { status, body } = await answerReady(checks);
     sendJson(response.status(status), body);
   });
   return router;
