@@ -114,5 +114,5 @@ const nextOfCompose = [
 ];
 const nextOfSystemd = [
   "su postgres -c psql < /etc/waymark/database.sql",
-  "systemctl enable --now waymark@trace-api waymark@analytics-api waymark@collector waymark@worker waymark@dashboard",
+  "systemctl enable --now waymark{,-2}@{trace-api,analytics-api,collector,worker,dashboard}",
 ];
