@@ -21,6 +21,16 @@ const webUrls = z
   .transform((text) => text.split(/[\s,]+/).filter(Boolean))
   .pipe(z.array(webUrl.transform((url) => url.replace(/\/+$/, ""))));
 
+/** An issuer, and after a space the claim with people's roles. */
+const issuerVariable = z
+  .string()
+  .transform((text) => text.trim().split(/\s+/))
+  .pipe(
+    z.union([z.tuple([webUrl]), z.tuple([webUrl, z.string().max(255)])], {
+      error: "must be an http or https URL, perhaps with a space and the claim of roles",
+    }),
+  );
+
 const listOf = (text: string) =>
   text
     .split(",")
@@ -46,7 +56,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     TRUSTED_PROXIES: trustedProxiesVariable(),
     WEBHOOK_ALLOW_PRIVATE: networksVariable(),
     ...mailVariables(env),
-    OIDC_ISSUER: webUrl.optional(),
+    OIDC_ISSUER: issuerVariable.optional(),
     OIDC_CLIENT_ID: z.string().optional(),
     OIDC_CLIENT_SECRET: z.string().optional(),
     STRIPE_SECRET_KEY: z.string().optional(),
@@ -95,7 +105,8 @@ function noneOf<Name extends string>(group: string, read: Partial<Record<Name, u
   throw new ConfigError(missing.map((name) => `${name} must be set, as the other settings of ${group} are`));
 }
 
-type OidcSettings = { [Name in "OIDC_ISSUER" | "OIDC_CLIENT_ID" | "OIDC_CLIENT_SECRET"]?: string | undefined } & {
+type OidcSettings = { [Name in "OIDC_CLIENT_ID" | "OIDC_CLIENT_SECRET"]?: string | undefined } & {
+  OIDC_ISSUER?: [string, string?] | undefined;
   CELL_DASHBOARDS: readonly string[];
 };
 
@@ -105,10 +116,11 @@ function readOidc(read: OidcSettings) {
   if (!issuer || !clientId || !clientSecret) {
     return noneOf("OpenID Connect", read, ["OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET"]);
   }
-  const url = new URL(issuer);
+  const [address, roleClaim] = issuer;
+  const url = new URL(address);
   if (url.protocol === "http:" && !isLoopbackHost(url.hostname)) throw new ConfigError(["OIDC_ISSUER must be https"]);
   if (read.CELL_DASHBOARDS.length > 0) throw new ConfigError(["OIDC_ISSUER does not work beside CELL_DASHBOARDS"]);
-  return { issuer: url, clientId, clientSecret };
+  return { issuer: url, roleClaim, clientId, clientSecret };
 }
 
 export type Config = ReturnType<typeof loadConfig>;

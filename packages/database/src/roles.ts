@@ -77,7 +77,7 @@ export const tableGrants = {
   machine_list: { analytics_api: "SELECT", collector: "SELECT", dashboard: "SELECT" },
   machine_total: { analytics_api: "SELECT", collector: write, worker: "SELECT, DELETE", dashboard: "SELECT" },
   // Postgres removes the person of a removed membership with the rights of the remover.
-  membership: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, UPDATE (role), DELETE" },
+  membership: { worker: "SELECT, DELETE", dashboard: "SELECT, INSERT, UPDATE (role, by_provider), DELETE" },
   mute: { trace_api: "SELECT", worker: "SELECT, UPDATE, DELETE", dashboard: all },
   // Whoever reads sums settles the calls of the account first.
   model_call: { trace_api: all, worker: "SELECT, UPDATE, DELETE", dashboard: "SELECT, UPDATE, DELETE" },

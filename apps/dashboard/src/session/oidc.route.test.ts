@@ -241,6 +241,82 @@ describe("303 to the sign-in page without a session", () => {
   });
 });
 
+describe("roles by a claim", () => {
+  const at = useDashboard({ env: { ...env, OIDC_ISSUER: `${provider.issuer} waymark_role`, SIGN_UP: "invited" } });
+  const claim = (waymark_role: unknown) => Object.assign(provider.person, { waymark_role });
+  const invite = async (accountId: string) =>
+    createLink(at.pool, { purpose: "invite", email: email(), accountId, role: "member", now: new Date() });
+  const roleNow = async () => (await me((await enter({ at })).session, at)).role;
+
+  it("decide at each sign-in, above an invitation, from the token or the profile, and are recorded", async () => {
+    const owner = await at.signIn(await at.makeAccount());
+    await invite(owner.accountId);
+    claim("viewer");
+    expect(await roleNow()).toBe("viewer");
+    claim(["offline_access", "owner"]);
+    expect(await roleNow()).toBe("owner");
+    provider.isTerse = true;
+    claim("member");
+    expect([await roleNow(), await roleNow()]).toEqual(["member", "member"]);
+    const { entries } = (await owner.get("/audit").expect(200)).body;
+    const changes = entries.filter(({ action }: Record<string, string>) => action === "role_changed");
+    const subjects = ["member", "owner"].map((role) => `${email()} (${role})`);
+    expect(changes).toMatchObject(subjects.map((subject) => ({ subject, person: null })));
+  });
+
+  it("hold in a known person's first account, and in none that invited them otherwise", async () => {
+    const owner = await at.signIn(await at.makeAccount());
+    const known = await at.signIn(owner.accountId, "member");
+    const other = await at.signIn(await at.makeAccount());
+    const join = "INSERT INTO membership (account_id, person_id, role) VALUES ($1, $2, 'viewer')";
+    await at.pool.query(join, [other.accountId, known.personId]);
+    Object.assign(provider.person, { email: known.email, waymark_role: "owner" });
+    for (const _ of ["linked", "found again"]) {
+      const { accounts } = await me((await enter({ at })).session, at);
+      const held = new Map(accounts.map(({ id, role }: Record<string, string>) => [id, role]));
+      expect([held.get(owner.accountId), held.get(other.accountId)]).toEqual(["owner", "viewer"]);
+    }
+  });
+
+  it("leave an account its last owner, also of two who are demoted at once", async () => {
+    const accountId = await at.makeAccount();
+    const founder = await at.signIn(accountId);
+    const [role, verified] = [{ waymark_role: "owner" }, { email_verified: true }];
+    const persons = ["one", "two"].map((sub) => ({ sub, email: `${sub}@x.example`, ...verified, ...role }));
+    for (const person of persons) {
+      provider.person = person;
+      await invite(accountId);
+      await enter({ at });
+    }
+    await at.pool.query("DELETE FROM membership WHERE person_id = $1", [founder.personId]);
+    const count = "SELECT array_agg(role ORDER BY role) AS roles FROM membership WHERE account_id = $1";
+    for (let round = 0; round < 5; round++) {
+      const begun = [];
+      for (const person of persons) {
+        provider.person = { ...person, waymark_role: "viewer" };
+        begun.push(await begin({ at }));
+      }
+      const answers = await Promise.all(begun.map(({ finish }) => finish()));
+      expect(answers.every((answer) => cookieOf(answer, "waymark") !== "")).toBe(true);
+      expect((await at.pool.query(count, [accountId])).rows[0].roles).toEqual(["owner", "viewer"]);
+      await at.pool.query("UPDATE membership SET role = 'owner' WHERE account_id = $1", [accountId]);
+    }
+  });
+
+  it.each([[undefined], ["Owner"], [""], [["member", "viewer"]], [{ owner: true }], ["owner viewer"]])(
+    "refuse %j, also somebody known",
+    async (value) => {
+      await invite((await at.signIn(await at.makeAccount())).accountId);
+      claim(value);
+      await refused((await enter({ at })).answer, "no_role");
+      claim("viewer");
+      expect(await roleNow()).toBe("viewer");
+      claim(value);
+      await refused((await enter({ at })).answer, "no_role");
+    },
+  );
+});
+
 describe("the way to the provider", () => {
   it.each([
     "https://evil.example/",
@@ -317,6 +393,8 @@ describe("the settings", () => {
     expect(load({ ...provider.env, OIDC_ISSUER: "https://accounts.example.com" })().oidc?.issuer.protocol).toBe(
       "https:",
     );
+    expect(load({ ...provider.env, OIDC_ISSUER: "https://a.example.com  role " })().oidc?.roleClaim).toBe("role");
+    expect(load({ ...provider.env, OIDC_ISSUER: "https://a.example.com role s" })).toThrow("the claim of roles");
     expect(load({ ...provider.env, CELL_DASHBOARDS: "http://10.0.0.2:4000" })).toThrow("beside CELL_DASHBOARDS");
   });
 });

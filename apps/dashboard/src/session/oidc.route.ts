@@ -56,6 +56,7 @@ export function oidcRoutes(deps: AppDeps) {
       log.warn({ reason: String(error) }, "the provider's answer to a sign-in was refused");
     });
     if (!identity) return leadBack("failed", attempt.next);
+    if (config.oidc?.roleClaim !== undefined && identity.role === undefined) return leadBack("no_role", attempt.next);
     const options = { pool, slots: config.slots ?? allSlots, signUp: config.signUp, now };
     const arrived = await arriveByProvider(options, identity);
     if ("refusal" in arrived) return leadBack(arrived.refusal, attempt.next);

@@ -1,3 +1,4 @@
+import { type Role, roles } from "@waymark/accounts/identity";
 import { nameProblem, normaliseEmail } from "@waymark/service/fields";
 import * as client from "openid-client";
 import type { Config } from "../config.js";
@@ -52,11 +53,14 @@ export function createOidc(settings: NonNullable<Config["oidc"]>, redirectUrl: U
       const claims = tokens.claims();
       // OpenID Connect Core, 2: at most 255 characters of ASCII.
       if (!claims || !/^[\x20-\x7e]{1,255}$/.test(claims.sub)) throw new Error("The token has no usable subject");
-      const readProfile = async () => {
-        const isWhole = claims["email_verified"] !== undefined || !configuration.serverMetadata().userinfo_endpoint;
-        return profileOf(isWhole ? claims : await client.fetchUserInfo(configuration, tokens.access_token, claims.sub));
+      const claimsWith = async (name: string): Promise<Claims> => {
+        const isWhole = claims[name] !== undefined || !configuration.serverMetadata().userinfo_endpoint;
+        return isWhole ? claims : await client.fetchUserInfo(configuration, tokens.access_token, claims.sub);
       };
-      return { issuer: claims.iss, subject: claims.sub, readProfile };
+      const { roleClaim } = settings;
+      const role = roleClaim === undefined ? undefined : roleOf((await claimsWith(roleClaim))[roleClaim]);
+      const readProfile = async () => profileOf(await claimsWith("email_verified"));
+      return { issuer: claims.iss, subject: claims.sub, role, readProfile };
     },
   };
 }
@@ -73,7 +77,15 @@ function discover({ issuer, clientId, clientSecret }: NonNullable<Config["oidc"]
   return client.discovery(issuer, clientId, {}, authenticate, { timeout: timeoutSeconds, execute });
 }
 
-function profileOf({ email, email_verified: isProven, name }: Readonly<Record<string, unknown>>) {
+type Claims = Readonly<Record<string, unknown>>;
+
+/** The one role that a claim names, alone or in a list beside other words; undefined for none, or for several. */
+function roleOf(claim: unknown): Role | undefined {
+  const named = roles.filter((role) => [claim].flat().includes(role));
+  return named.length === 1 ? named[0] : undefined;
+}
+
+function profileOf({ email, email_verified: isProven, name }: Claims) {
   const given =
     typeof name === "string" ? name.replace(/\p{C}/gu, "").trim().slice(0, maxNameLength).toWellFormed() : "";
   return {

@@ -49,7 +49,7 @@ const createLies = () => ({
  */
 export async function openProvider() {
   const [key, otherKey] = [newKey(), newKey()];
-  const codes = new Map<string, URLSearchParams>();
+  const codes = new Map<string, { asked: URLSearchParams; person: Record<string, unknown> }>();
   const server = createServer((request, response) => void answer(request, response)).listen(0, "127.0.0.1");
   await once(server, "listening");
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -69,14 +69,14 @@ export async function openProvider() {
       send(response, { keys: [{ ...key.publicKey.export({ format: "jwk" }), kid: "one", alg: "RS256", use: "sig" }] }),
     "/authorize": (_request, response, url) => {
       const code = randomUUID();
-      codes.set(code, url.searchParams);
+      codes.set(code, { asked: url.searchParams, person: { ...provider.person } });
       const back = new URL(url.searchParams.get("redirect_uri") ?? "");
       back.search = new URLSearchParams({ code, state: url.searchParams.get("state") ?? "" }).toString();
       response.writeHead(303, { Location: back.href }).end();
     },
     "/token": async (request, response) => {
       const body = await readBody(request);
-      const asked = codes.get(body.get("code") ?? "");
+      const { asked, person = {} } = codes.get(body.get("code") ?? "") ?? {};
       codes.delete(body.get("code") ?? "");
       const secret = encodeURIComponent(provider.env.OIDC_CLIENT_SECRET).replaceAll("%20", "+");
       const client = `Basic ${Buffer.from(`waymark:${secret}`).toString("base64")}`;
@@ -89,8 +89,7 @@ export async function openProvider() {
         asked.get("redirect_uri") === body.get("redirect_uri");
       if (!isRight) return send(response, { error: "invalid_grant" }, 400);
       const now = Math.floor(Date.now() / 1_000);
-      const { sub } = provider.person;
-      const profile = provider.isTerse ? { sub } : provider.person;
+      const profile = provider.isTerse ? { sub: person["sub"] } : person;
       const about = { iss: issuer, aud: "waymark", iat: now, exp: now + 300, nonce: asked.get("nonce") };
       const token = signToken(
         { ...about, ...profile, ...provider.claims },

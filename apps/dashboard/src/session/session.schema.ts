@@ -25,7 +25,7 @@ export interface EntryOptions {
 }
 
 /** Why the way over the provider ended on the sign-in page, as `?refused=`. */
-export type EntryRefusal = ProviderRefusal | "away" | "failed";
+export type EntryRefusal = ProviderRefusal | "away" | "failed" | "no_role";
 
 const maxCodeLength = 40;
 

@@ -32,6 +32,7 @@ import { hasPasskeys, signInByPasskey } from "./passkeys.js";
 const refusals: Readonly<Record<EntryRefusal, string>> = {
   away: "The provider does not answer. Try again in a minute, or sign in here.",
   failed: "The sign-in at the provider did not complete. Try again.",
+  no_role: "The provider names no role of yours here. Ask whoever runs this installation.",
   unproven: "The provider has not proven your address of mail. Prove it there, or sign in here.",
   closed: "Accounts are by invitation here. An owner of an account can invite your address.",
   taken: "Your address belongs to somebody else's sign-in here. Ask an owner of the account.",

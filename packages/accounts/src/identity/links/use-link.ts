@@ -13,10 +13,11 @@ import {
   homeAccountOf,
   isMember,
   joinAccount,
+  type NewMembership,
   setPassword,
   verifyPerson,
 } from "../people/person.query.js";
-import { type Role, startSession, switchAccount } from "../sessions/session.query.js";
+import { startSession, switchAccount } from "../sessions/session.query.js";
 import type { Viewer } from "../sessions/sessions.js";
 import { browserProofOf, isToken } from "../token.js";
 import { dropSignUps, findLink, type LinkPurpose, type LiveLink, takeLink } from "./link.query.js";
@@ -166,7 +167,7 @@ const arrivals: Record<LinkPurpose, Arrive> = {
   },
 };
 
-export async function join(client: pg.ClientBase, membership: Arrived & { role: Role }, email: string): Promise<void> {
+export async function join(client: pg.ClientBase, membership: NewMembership, email: string): Promise<void> {
   const isNew = await joinAccount(client, membership);
   const { accountId, personId, role } = membership;
   if (isNew) await recordAudit(client, { accountId, personId, action: "person_joined", subject: `${email} (${role})` });

@@ -73,14 +73,21 @@ export async function readPassword(client: Queryable, personId: string): Promise
 
 /** Leaves an earlier membership as it is. */
 const joinAccountSql = `
-  INSERT INTO membership (account_id, person_id, role) VALUES ($1, $2, $3)
+  INSERT INTO membership (account_id, person_id, role, by_provider) VALUES ($1, $2, $3, $4)
   ON CONFLICT (account_id, person_id) DO NOTHING`;
+
+export interface NewMembership {
+  accountId: string;
+  personId: string;
+  role: Role;
+  byProvider?: boolean;
+}
 
 export async function joinAccount(
   client: Queryable,
-  { accountId, personId, role }: { accountId: string; personId: string; role: Role },
+  { accountId, personId, role, byProvider = false }: NewMembership,
 ): Promise<boolean> {
-  const { rowCount } = await client.query(joinAccountSql, [accountId, personId, role]);
+  const { rowCount } = await client.query(joinAccountSql, [accountId, personId, role, byProvider]);
   return rowCount === 1;
 }
 

@@ -69,38 +69,69 @@ const lockTeamSql = `
 interface Change {
   accountId: string;
   personId: string;
-  actorId: string;
+  /** Null for the provider. */
+  actorId: string | null;
 }
 
-/** Locks the account's people and finds one. @throws AppError 404; 409 if nobody else is an owner and `losesOwner` */
-async function lockPerson(client: pg.ClientBase, { accountId, personId }: Change, losesOwner: boolean) {
+/** Locks the account's people and finds one; undefined for another account's person. */
+async function lockPerson(client: pg.ClientBase, { accountId, personId }: Change) {
   const { rows } = await client.query<{ id: string; role: Role; email: string }>(lockTeamSql, [accountId]);
   const person = rows.find(({ id }) => id === personId);
-  if (!person) throw new AppError("not_found");
-  const isLastOwner = !rows.some(({ id, role }) => id !== personId && role === "owner");
-  if (losesOwner && person.role === "owner" && isLastOwner) throw new AppError("last_owner");
-  return person;
+  const hasOtherOwner = rows.some(({ id, role }) => id !== personId && role === "owner");
+  return person && { ...person, isLastOwner: person.role === "owner" && !hasOtherOwner };
 }
 
 /** @throws AppError 404 for another account's person, 409 `last_owner` */
 export async function changeRole(pool: pg.Pool, change: Change & { role: Role }): Promise<void> {
-  const { accountId, personId, actorId, role } = change;
   await withTransaction(pool, async (client) => {
-    const person = await lockPerson(client, change, role !== "owner");
-    if (person.role === role) return;
-    const sql = "UPDATE membership SET role = $3 WHERE account_id = $1 AND person_id = $2";
-    await client.query(sql, [accountId, personId, role]);
-    const subject = `${person.email} (${role})`;
-    await recordAudit(client, { accountId, personId: actorId, action: "role_changed", subject });
+    const person = await lockPerson(client, change);
+    if (!person) throw new AppError("not_found");
+    if (person.isLastOwner && change.role !== "owner") throw new AppError("last_owner");
+    await setRole(client, person, change);
   });
+}
+
+async function setRole(client: pg.ClientBase, person: { role: Role; email: string }, change: Change & { role: Role }) {
+  const { accountId, personId, actorId, role } = change;
+  if (person.role === role) return;
+  const sql = "UPDATE membership SET role = $3 WHERE account_id = $1 AND person_id = $2";
+  await client.query(sql, [accountId, personId, role]);
+  const subject = `${person.email} (${role})`;
+  await recordAudit(client, { accountId, personId: actorId, action: "role_changed", subject });
+}
+
+/** A range of `membership_person_id_idx`; in one order for all, so that two sign-ins at once never wait in a circle. */
+const providedSql = `
+  SELECT account_id AS "accountId" FROM membership WHERE person_id = $1 AND by_provider ORDER BY account_id`;
+
+/** Sets the provider's role in each account joined by it, but the last owner of an account stays one. */
+export async function followProvider(client: pg.ClientBase, personId: string, role: Role): Promise<void> {
+  const { rows } = await client.query<{ accountId: string }>(providedSql, [personId]);
+  for (const { accountId } of rows) {
+    const change = { accountId, personId, actorId: null, role };
+    const person = await lockPerson(client, change);
+    if (person && !person.isLastOwner) await setRole(client, person, change);
+  }
+}
+
+/** The first account, never one that the person chose by using it last. A range of `membership_person_id_idx`. */
+const leaveToProviderSql = `
+  UPDATE membership SET by_provider = true WHERE person_id = $1 AND account_id = (
+    SELECT account_id FROM membership WHERE person_id = $1 ORDER BY created_at, account_id LIMIT 1)`;
+
+/** Lets the provider decide the role of a known person in their first account. */
+export async function leaveToProvider(client: pg.ClientBase, personId: string): Promise<void> {
+  await client.query(leaveToProviderSql, [personId]);
 }
 
 /** In a transaction; a person without another account is gone. @throws AppError 404, 409 `last_owner` */
 export async function removePerson(client: pg.ClientBase, change: Change): Promise<void> {
   const { accountId, personId, actorId } = change;
-  const { email } = await lockPerson(client, change, true);
+  const person = await lockPerson(client, change);
+  if (!person) throw new AppError("not_found");
+  if (person.isLastOwner) throw new AppError("last_owner");
   await client.query("DELETE FROM membership WHERE account_id = $1 AND person_id = $2", [accountId, personId]);
-  await recordAudit(client, { accountId, personId: actorId, action: "person_removed", subject: email });
+  await recordAudit(client, { accountId, personId: actorId, action: "person_removed", subject: person.email });
 }
 
 export async function renameAccount(pool: pg.Pool, id: string, name: string): Promise<void> {
