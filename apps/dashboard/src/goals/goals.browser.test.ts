@@ -24,6 +24,11 @@ function visits(): Line[] {
 }
 
 const percent = (share: number) => (share > 0 && share < 0.01 ? "<1\u00a0%" : `${Math.round(share * 100)}\u00a0%`);
+function changeText(visitors: number, past: number): string {
+  if (past === 0) return "";
+  const change = visitors / past - 1;
+  return `${change > 0 ? "▲up" : "▼down"} ${percent(Math.abs(change))}`;
+}
 const textOf = (text: string | null) => (text ?? "").replaceAll("\u202f", "");
 
 describeWithChromium("goals and funnels in a browser", (executablePath) => {
@@ -62,9 +67,7 @@ describeWithChromium("goals and funnels in a browser", (executablePath) => {
   /** The table has the API's figures of the range. */
   async function expectGoals(page: Page, goals: readonly Figures[], before?: readonly Figures[]) {
     const expected = goals.map(({ name, visitors, count, conversionRate, revenue = [] }, at) => {
-      const past = before?.[at]?.visitors ?? 0;
-      const change = past === 0 ? undefined : visitors / past - 1;
-      const word = change === undefined ? "" : `${change > 0 ? "▲up" : "▼down"} ${percent(Math.abs(change))}`;
+      const word = changeText(visitors, before?.[at]?.visitors ?? 0);
       const sums = revenue.map(({ currency, amount }) => `${amount}\u00a0${currency}`).join("");
       return [name, String(count), sums, String(visitors), ...(before ? [word] : []), percent(conversionRate)];
     });
@@ -96,16 +99,19 @@ describeWithChromium("goals and funnels in a browser", (executablePath) => {
     conversionRate: number;
   }
 
-  async function expectFunnel(page: Page, { name, steps }: { name: string; steps: Step[] }) {
-    const expected = steps.map((step, at) => [
+  /** @param before the same funnel in the days before; the change is not looked at without one */
+  async function expectFunnel(page: Page, funnel: { name: string; steps: Step[] }, before?: { steps: Step[] }) {
+    const expected = funnel.steps.map((step, at) => [
       `${at + 1}. ${step.name}`,
       at === 0 ? "" : percent(step.dropOff),
       String(step.visitors),
+      ...(before ? [changeText(step.visitors, before.steps[at]?.visitors ?? 0)] : []),
       percent(step.conversionRate),
     ]);
-    const table = page.getByRole("table", { name, exact: true });
+    const table = page.getByRole("table", { name: funnel.name, exact: true });
     await table.waitFor();
-    await expect(settled(() => cellsOf(table), expected)).resolves.toEqual(expected);
+    const shown = async () => (await cellsOf(table)).map((cells) => (before ? cells : cells.toSpliced(3, 1)));
+    await expect(settled(shown, expected)).resolves.toEqual(expected);
   }
 
   it("are made by keyboard, with the API's figures", async () => {
@@ -215,6 +221,8 @@ describeWithChromium("goals and funnels in a browser", (executablePath) => {
     const goTo = (query: string) => page.goto(`/dashboard/sites/${siteId}?${query}`);
     await goTo(days);
     await expectGoals(page, (await ask(`goals?${days}`)).goals, (await ask(`goals?${past}`)).goals);
+    const ofFunnel = (range: string) => ask(`funnels/${funnelId}?${range}`);
+    await expectFunnel(page, await ofFunnel(days), await ofFunnel(past));
     await page.getByRole("combobox", { name: "Compare" }).selectOption("off");
     await page.getByRole("table", { name: "Goals" }).locator(".change").first().waitFor({ state: "detached" });
 

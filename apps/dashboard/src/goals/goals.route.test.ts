@@ -133,7 +133,7 @@ describe("funnels of a site", () => {
     const { accountId, owner, path, create } = await open();
     const steps = [await create("goals", { page: "/" }), await create("goals", { event: "signup" })];
     const funnel = await create("funnels", { name: "Sign-up", steps: steps.map(({ id }) => id) });
-    const { body } = await owner.get(path("funnels?range=today")).expect(200);
+    const { body } = await owner.get(path("funnels?range=today&compare=off")).expect(200);
     expect(body.stepsPerFunnel).toEqual({ min: 2, max: 8 });
     expect(body.funnels).toMatchObject([
       { ...funnel, steps: [{ visitors: 2 }, { visitors: 1, dropOff: 0.5, conversionRate: 0.5 }] },
@@ -160,7 +160,7 @@ describe("funnels of a site", () => {
   });
 });
 
-describe("goals beside the days before", () => {
+describe("goals and funnels beside the days before", () => {
   const line: fc.Arbitrary<Line> = fc.record({
     ts: fc
       .integer({ min: 0, max: 4 * 24 * 12 - 1 })
@@ -187,15 +187,25 @@ describe("goals beside the days before", () => {
         const { body } = await full.owner.get(full.path(`${asked}${filters}`)).expect(200);
         const [ask, askCut] = [await api.client(full.accountId), await api.client(cut.accountId)];
         expect(body).toMatchObject((await ask(full.path(`${asked}${filters}`)).expect(200)).body);
-        for (const steps of [ids.slice(-2), ids.slice(-4), ids.slice(-4).reverse()])
-          await full.create("funnels", { name: "f", steps });
-        const { funnels } = (await full.owner.get(full.path(`funnels?range=7d${filters}`)).expect(200)).body;
-        expect(funnels).toHaveLength(3);
-        for (const funnel of funnels) {
-          const { body: one } = await ask(full.path(`funnels/${funnel.id}?range=7d${filters}`)).expect(200);
-          expect(one).toEqual({ range: "7d", ...funnel });
+        const [cutIds, fullIds] = [ids.slice(0, 4), ids.slice(4)];
+        const orders = (own: readonly string[]) => [own.slice(-2), own, own.toReversed()];
+        const past: string[] = [];
+        for (const steps of orders(cutIds)) past.push((await cut.create("funnels", { name: "f", steps })).id);
+        for (const steps of orders(fullIds)) await full.create("funnels", { name: "f", steps });
+        const { body: stepped } = await full.owner
+          .get(full.path(`${asked.replace("goals", "funnels")}${filters}`))
+          .expect(200);
+        const withoutIds = (steps: readonly { goalId: string }[]) => steps.map(({ goalId: _, ...rest }) => rest);
+        expect(stepped.funnels).toHaveLength(3);
+        for (const [at, { before, ...funnel }] of stepped.funnels.entries()) {
+          const days = (from: number) => `from=2026-03-${from}&to=2026-03-${from + 1}${filters}`;
+          const { body: one } = await ask(full.path(`funnels/${funnel.id}?${days(14)}`)).expect(200);
+          expect(one).toMatchObject(funnel);
+          const { body: two } = await askCut(cut.path(`funnels/${past[at]}?${days(12)}`)).expect(200);
+          expect(withoutIds(before)).toEqual(withoutIds(two.steps));
         }
         expect(body.comparison).toEqual({ from: "2026-03-12", to: "2026-03-13", until });
+        expect(stepped.comparison).toEqual(body.comparison);
         const before = (await askCut(cut.path(`goals?from=2026-03-12&to=2026-03-13${filters}`)).expect(200)).body;
         type Goal = { id: string; before?: Goal };
         const figures = ({ id: _, ...rest }: Goal) => rest;
@@ -207,12 +217,19 @@ describe("goals beside the days before", () => {
 
   it("are without figures of days that lack events, and of no days", async () => {
     const { owner, siteId, path, create } = await open();
-    await create("goals", { page: "/" });
+    const { id } = await create("goals", { page: "/" });
+    await create("funnels", { name: "f", steps: [id, id] });
     await dashboard.pool.query("INSERT INTO imported_day VALUES ($1, '2026-03-14', 'plausible')", [siteId]);
     for (const query of ["range=today", "range=7d&compare=off"]) {
       const { body } = await owner.get(path(`goals?${query}`)).expect(200);
       expect(body.comparison).toBeUndefined();
       expect(body.goals[0]).not.toHaveProperty("before");
+      const { body: stepped } = await owner.get(path(`funnels?${query}`)).expect(200);
+      expect([stepped.comparison, stepped.funnels.length, stepped.funnels[0].before]).toEqual([
+        undefined,
+        1,
+        undefined,
+      ]);
     }
     const { body } = await owner.get(path("goals?range=today&compare=year")).expect(200);
     expect(body.comparison).toMatchObject({ from: "2025-03-15", to: "2025-03-15" });

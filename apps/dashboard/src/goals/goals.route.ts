@@ -15,8 +15,8 @@ import {
   listFunnels,
   listGoals,
   rangeParameters,
-  rangeQuery,
   readFunnels,
+  readFunnelsBefore,
   readGoals,
   readGoalsBefore,
   readInTime,
@@ -101,14 +101,20 @@ export function funnelRoutes(deps: StatisticsDeps) {
   const { pool } = deps;
   return [
     viewerRoute("get", "/sites/:id/funnels", {
-      query: rangeQuery,
+      query: comparedRange,
       handle(input) {
-        const { asked, ...days } = resolveRange(input.query, deps.now());
-        const { filters } = input.query;
+        const now = deps.now();
+        const { asked, ...days } = resolveRange(input.query, now);
+        const { filters, compare: comparison } = input.query;
         return readOwnColumns(deps, input.viewer, input, async ({ id: siteId }, columns) => {
-          const funnels = await listFunnels(pool, siteId);
-          const reading = readFunnels({ ...deps, columns }, { siteId, funnels, days, filters });
-          return { ...asked, stepsPerFunnel: funnelSteps, ...(await readInTime(asked, reading)) };
+          const query = { siteId, funnels: await listFunnels(pool, siteId), days, filters };
+          const { funnels, ...rest } = await readInTime(asked, readFunnels({ ...deps, columns }, query));
+          const reading = readFunnelsBefore({ ...deps, columns }, { ...query, comparison, now });
+          const compared = await readInTime(asked, reading);
+          const { funnels: before, ...otherDays } = compared ?? { funnels: undefined };
+          const rows = funnels.map((funnel, at) => ({ ...funnel, before: before?.[at]?.steps }));
+          const said = { ...asked, stepsPerFunnel: funnelSteps };
+          return { ...said, funnels: rows, ...rest, ...(compared && { comparison: otherDays }) };
         });
       },
     }),

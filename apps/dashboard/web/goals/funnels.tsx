@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import type { SiteFunnels } from "../../src/goals/goals.route.js";
 import { useQuery } from "../data/query.js";
 import { funnelsPath } from "../statistics/address.js";
+import { Change } from "../statistics/change.js";
 import { ValueBar } from "../statistics/value-bar.js";
 import { DialogButton } from "../ui/dialog.js";
 import { formatCount, formatShare } from "../ui/format.js";
@@ -58,7 +59,12 @@ export function Funnels(part: PartProps) {
 
 function FunnelTable({ funnel, bounds, ...part }: PartProps & { funnel: Funnel; bounds: Bounds }) {
   const { siteId, goals, isOwner } = part;
-  const rows = funnel.steps.map((step, at) => ({ ...step, at, before: funnel.steps[at - 1] }));
+  const rows = funnel.steps.map((step, at) => ({
+    ...step,
+    at,
+    before: funnel.steps[at - 1],
+    past: funnel.before?.[at],
+  }));
   return (
     <section class="funnel">
       <header class="row funnel-head">
@@ -77,13 +83,14 @@ function FunnelTable({ funnel, bounds, ...part }: PartProps & { funnel: Funnel; 
         )}
       </header>
       <table class="stat-table" aria-label={funnel.name}>
-        <TableRows columns={columnsOf(part)} rows={rows} keyOf={({ at }) => String(at)} />
+        <TableRows columns={columnsOf(part)} rows={rows} keyOf={({ at }) => String(at)} narrowPx={640} />
       </table>
     </section>
   );
 }
 
-type Row = Funnel["steps"][number] & { at: number; before: Funnel["steps"][number] | undefined };
+type Step = Funnel["steps"][number];
+type Row = Step & { at: number; before: Step | undefined; past: Step | undefined };
 
 function columnsOf({ goals, filters, onFilters }: PartProps): Column<Row>[] {
   return [
@@ -117,6 +124,13 @@ function columnsOf({ goals, filters, onFilters }: PartProps): Column<Row>[] {
         ),
     },
     { text: "Visitors", isNumber: true, cell: ({ visitors }) => formatCount(visitors) },
+    {
+      text: "Change of visitors",
+      sign: "±",
+      isNumber: true,
+      isWide: true,
+      cell: ({ visitors, past }) => <Change value={visitors} before={past?.visitors} />,
+    },
     {
       text: "Share of the first step",
       sign: "%",

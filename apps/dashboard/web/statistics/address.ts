@@ -85,7 +85,7 @@ export function sourceOf({ id = "", token }: Readonly<Record<string, string>>): 
 type Data = Pick<Source, "data">;
 
 export function statsPath({ data }: Data, address: Address): string {
-  return `${data}/stats${queryOf({ ...shared(address), ...unlike({ compare: address.compare }) })}`;
+  return `${data}/stats${comparedQuery(address)}`;
 }
 
 /** The path of one list with all its rows, or of its file. */
@@ -98,8 +98,10 @@ export function eventsPath({ data }: Data, address: Address): string {
   return `${data}/events${queryOf(shared(address))}`;
 }
 
+const comparedQuery = (address: Address) => queryOf({ ...shared(address), ...unlike({ compare: address.compare }) });
+
 export function goalsPath(siteId: string, address: Address): string {
-  return `${dataOf(siteId)}/goals${queryOf({ ...shared(address), ...unlike({ compare: address.compare }) })}`;
+  return `${dataOf(siteId)}/goals${comparedQuery(address)}`;
 }
 
 /** @param rule a goal's, in the API's words */
@@ -112,7 +114,7 @@ export function goalCountPath(
 }
 
 export function funnelsPath(siteId: string, address: Address): string {
-  return `${dataOf(siteId)}/funnels${queryOf(shared(address))}`;
+  return `${dataOf(siteId)}/funnels${comparedQuery(address)}`;
 }
 
 export function realtimePath({ data }: Data, { filters }: Address): string {

@@ -28,6 +28,7 @@ export {
   goalFigures,
   readFunnel,
   readFunnels,
+  readFunnelsBefore,
   readGoals,
   readGoalsBefore,
 } from "./goals/read-goals.js";

@@ -224,7 +224,12 @@ export function countVisitors(part: DayPart, matching: Uint8Array, beforeMs?: nu
 export async function walkFunnels(
   reached: readonly number[][],
   part: DayPart,
-  { funnels, matching, work }: { funnels: readonly (readonly Goal[])[]; matching: Uint8Array; work: Work },
+  {
+    funnels,
+    matching,
+    work,
+    beforeMs,
+  }: { funnels: readonly (readonly Goal[])[]; matching: Uint8Array; work: Work; beforeMs?: number | undefined },
 ): Promise<void> {
   const { visits, events } = part;
   const goals = [...new Map(funnels.flat().map((goal) => [goal.id, goal])).values()];
@@ -239,7 +244,7 @@ export async function walkFunnels(
         visitor = visits.visitor[visit] ?? 0;
         step = 0;
       }
-      const [first, end] = eventsOf(part, visit, undefined);
+      const [first, end] = eventsOf(part, visit, beforeMs);
       if (work.spend(end - first)) await work.rest();
       for (let event = first; event < end && step < own.length; event++) {
         const goal = own[step] ?? 0;

@@ -189,18 +189,27 @@ export async function countRule(
   return { visitors, count, conversionRate, ...(revenue && { revenue }), ...coverage };
 }
 
-/** Reads goals in the days that a range is compared with, up to the same time of the day; undefined without all their events. */
-export async function readGoalsBefore(
-  deps: GoalDeps,
-  { days, comparison, now, ...query }: FiguresQuery & { comparison: Comparison; now: Date },
-): Promise<{ from: string; to: string; until?: string; goals: GoalFigures[] } | undefined> {
+interface Compared {
+  comparison: Comparison;
+  now: Date;
+}
+
+/** The days that a range is compared with, up to the same time of the day; undefined without all their events. */
+async function findDaysBefore(pool: pg.Pool, { siteId, days, comparison, now }: GoalsQuery & Compared) {
   const other = otherDays(comparison, days);
-  if (!other || (await readEventDays(deps.pool, { siteId: query.siteId, ...other }))) return undefined;
-  const { first: from, last: to } = other;
+  if (!other || (await readEventDays(pool, { siteId, ...other }))) return undefined;
+  const { first, last } = other;
   const part = counterpartOf(days, other, now);
-  const beforeMs = part && part.until.getTime() - Date.parse(part.day);
-  const goals = await readFigures(deps, { ...query, days: { first: from, last: part?.day ?? to }, beforeMs });
-  return { from, to, ...(part && { until: part.until.toISOString() }), goals };
+  return {
+    said: { from: first, to: last, ...(part && { until: part.until.toISOString() }) },
+    days: { first, last: part?.day ?? last },
+    beforeMs: part && part.until.getTime() - Date.parse(part.day),
+  };
+}
+
+export async function readGoalsBefore(deps: GoalDeps, query: FiguresQuery & Compared) {
+  const before = await findDaysBefore(deps.pool, query);
+  return before && { ...before.said, goals: await readFigures(deps, { ...query, ...before }) };
 }
 
 export const funnelFigures = z.object({
@@ -232,24 +241,41 @@ export async function readFunnel(
 /** Reads funnels in one pass over the days. */
 export async function readFunnels(
   deps: GoalDeps,
-  { siteId, filters, funnels, ...query }: GoalsQuery & { funnels: readonly Funnel[] },
+  { funnels, ...query }: GoalsQuery & { funnels: readonly Funnel[] },
 ): Promise<{ funnels: FunnelFigures[] } & Covered> {
-  const { days, ...coverage } = await findDays(deps.pool, { siteId, filters, ...query });
+  const { days, ...coverage } = await findDays(deps.pool, query);
+  return { funnels: await readSteps(deps, { ...query, funnels, days }), ...coverage };
+}
+
+interface StepsQuery extends GoalsQuery, Pick<FiguresQuery, "beforeMs"> {
+  funnels: readonly Funnel[];
+}
+
+export async function readFunnelsBefore(deps: GoalDeps, query: StepsQuery & Compared) {
+  const before = await findDaysBefore(deps.pool, query);
+  return before && { ...before.said, funnels: await readSteps(deps, { ...query, ...before }) };
+}
+
+async function readSteps(
+  deps: GoalDeps,
+  { siteId, filters, funnels, days, beforeMs }: Omit<StepsQuery, "days"> & { days: Days | undefined },
+): Promise<FunnelFigures[]> {
   const reached = funnels.map(({ steps }) => steps.map(() => 0));
   if (days && funnels.length > 0) {
     const steps = funnels.map((funnel) => funnel.steps);
-    const needs = { details: needsOf(filters).details || steps.flat().some(({ property }) => property !== null) };
+    const details = needsOf(filters).details || steps.flat().some(({ property }) => property !== null);
     const { work } = deps.columns;
-    await deps.columns.read({ siteId, days, needs }, async ({ part }) => {
+    const needs = { details, times: beforeMs !== undefined };
+    await deps.columns.read({ siteId, days, needs }, async ({ day, part }) => {
       const { visits: matching } = await matchVisits(part, filters, work);
-      await walkFunnels(reached, part, { funnels: steps, matching, work });
+      const end = day === days.last ? beforeMs : undefined;
+      await walkFunnels(reached, part, { funnels: steps, matching, work, beforeMs: end });
     });
   }
-  const figures = funnels.map(({ id, name, steps }, funnel) => {
+  return funnels.map(({ id, name, steps }, funnel) => {
     const own = reached[funnel] ?? [];
     return { id, name, steps: steps.map((goal, step) => toStep(goal, own, step)) };
   });
-  return { funnels: figures, ...coverage };
 }
 
 function toStep({ id: goalId, name }: Goal, reached: readonly number[], step: number): FunnelFigures["steps"][number] {
