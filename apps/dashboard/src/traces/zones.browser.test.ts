@@ -51,6 +51,27 @@ describeWithChromium("times in the browser's zone", (executablePath) => {
     await page.getByText("No trace matches").waitFor();
   });
 
+  it("are another zone's where a person chooses one by keyboard, also after a reload", async () => {
+    const { page, show, list, titleOf, asked } = await open("Europe/Berlin", "2026-06-10T03:57:00Z", morning);
+    await page.goto("/dashboard/settings");
+    const zones = page.getByRole("group", { name: "Times" });
+    await zones.getByLabel("The browser's zone (Europe/Berlin)").press("ArrowDown");
+    await zones.getByLabel("UTC").press("ArrowDown");
+    const other = page.getByRole("combobox", { name: "Zone of times" });
+    expect(await other.inputValue()).toBe("Europe/Berlin");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("Asia/Kat");
+    expect(await other.inputValue()).toMatch(/^Asia\/Kath?mandu$/);
+    expect(await browser.findings(page)).toEqual([]);
+    await show("/traces?from=2026-06-10&to=2026-06-10");
+    expect(await list()).toEqual(["Today", "this morning"]);
+    expect(asked()).toContain("from=2026-06-09T18%3A15%3A00.000Z&to=2026-06-10T18%3A15%3A00.000Z");
+    expect(await titleOf("this morning")).toBe("2026-06-10 04:45:00 UTC+5:45, 2026-06-09 23:00:00 UTC");
+    await page.getByText(/^Asia\/Kath?mandu days/).waitFor();
+    await page.goto("/dashboard/settings");
+    expect(await zones.getByLabel("Another zone").isChecked()).toBe(true);
+  });
+
   it("bound the dates of a range in Tokyo, and the page names the zone", async () => {
     const { page, show, list, asked } = await open("Asia/Tokyo", "2026-06-10T03:57:00Z", morning);
     await show("/traces?from=2026-06-10&to=2026-06-10");

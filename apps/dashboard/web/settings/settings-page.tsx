@@ -6,6 +6,7 @@ import { useAction, useMe, useQuery } from "../data/query.js";
 import { NewPasswordField, PasswordOwner } from "../session/entry-parts.js";
 import { Ago } from "../ui/ago.js";
 import { RunButton } from "../ui/button.js";
+import { Select } from "../ui/choices.js";
 import { Form, NameForm, Radios, TextField, useForm } from "../ui/form.js";
 import { ActionError, Banner, ErrorNote, Loaded, Page, Panel } from "../ui/page.js";
 import { browserZone, readTheme, setTheme, setZone, type Theme, zone } from "../ui/preferences.js";
@@ -66,17 +67,41 @@ function Panels({ me }: { me: Me }) {
       <SessionsPanel />
       <Panel title="Appearance">
         <Radios label="Theme" value={theme} choices={themes} onValue={chooseTheme} />
-        <Radios
-          label="Times"
-          value={zone.value}
-          choices={[
-            { value: "browser", label: `The browser's zone (${browserZone()})` },
-            { value: "UTC", label: "UTC" },
-          ]}
-          onValue={setZone}
-        />
+        <ZoneChoice />
         <p class="hint">Days of statistics, failures, costs and agents' figures are UTC days.</p>
       </Panel>
+    </>
+  );
+}
+
+function ZoneChoice() {
+  const [zones] = useState(() => Intl.supportedValuesOf("timeZone").filter((name) => name !== "UTC"));
+  const chosen = zone.value;
+  const isOther = chosen !== "browser" && chosen !== "UTC";
+  const names = isOther && !zones.includes(chosen) ? [chosen, ...zones] : zones;
+  const firstOther = () => zones.find((name) => name === browserZone()) ?? names[0] ?? "UTC";
+  return (
+    <>
+      <Radios
+        label="Times"
+        value={isOther ? "other" : chosen}
+        choices={[
+          { value: "browser", label: `The browser's zone (${browserZone()})` },
+          { value: "UTC", label: "UTC" },
+          { value: "other", label: "Another zone" },
+        ]}
+        onValue={(choice) => setZone(choice === "other" ? firstOther() : choice)}
+      />
+      {isOther && (
+        <p class="field">
+          <Select
+            label="Zone of times"
+            value={chosen}
+            choices={names.map((name) => ({ value: name, label: name }))}
+            onValue={setZone}
+          />
+        </p>
+      )}
     </>
   );
 }

@@ -144,10 +144,31 @@ describe("times", () => {
     expect(dayOf("2026-11-15T01:00:00+02:00")).toBe("2026-11-14");
   });
 
+  it.each([
+    ["Asia/Kathmandu", "2026-11-15 07:15:44 UTC+5:45"],
+    ["America/St_Johns", "2026-11-14 22:00:44 UTC−3:30"],
+    ["Europe/London", "2026-11-15 01:30:44 UTC"],
+  ])("in %s are %s", (name, text) => {
+    zone.value = name;
+    expect(formatMoment("2026-11-15T01:30:44Z")).toBe(text);
+  });
+
+  it.each([
+    ["America/Sao_Paulo", "2018-11-04", "2018-11-04T03:00:00.000Z", "a midnight that summer time skips"],
+    ["America/Havana", "2026-11-01", "2026-11-01T04:00:00.000Z", "the first of two midnights"],
+    ["Pacific/Apia", "2011-12-31", "2011-12-30T10:00:00.000Z", "a day after one that the calendar skipped"],
+    ["Asia/Tokyo", "2026-06-10", "2026-06-09T15:00:00.000Z", "any day"],
+  ])("in %s begin %s at %s: %s", (name, day, start) => {
+    zone.value = name;
+    expect(startOfDay(day).toISOString()).toBe(start);
+    expect(dayOf(start)).toBe(day);
+    expect(dayOf(new Date(Date.parse(start) - 1)) < day).toBe(true);
+  });
+
   it("are on the day that begins before them, and ends after them", () => {
     const time = fc.date({ min: new Date("1971-01-01"), max: new Date("2100-01-01"), noInvalidDate: true });
     fc.assert(
-      fc.property(time, fc.constantFrom("browser" as const, "UTC" as const), (moment, inZone) => {
+      fc.property(time, fc.constantFrom("browser", "UTC", ...Intl.supportedValuesOf("timeZone")), (moment, inZone) => {
         zone.value = inZone;
         const day = dayOf(moment);
         expect(startOfDay(day).getTime()).toBeLessThanOrEqual(moment.getTime());

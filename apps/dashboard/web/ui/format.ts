@@ -87,7 +87,20 @@ export function formatAgo(iso: string, now: Date): string {
 }
 
 /** Minutes that the person's zone is behind UTC at a moment; it changes with the season. */
-const minutesBehind = (moment: Date) => (zone.value === "UTC" ? 0 : moment.getTimezoneOffset());
+function minutesBehind(moment: Date): number {
+  if (zone.value === "UTC") return 0;
+  return zone.value === "browser" ? moment.getTimezoneOffset() : behindIn(zone.value, moment);
+}
+
+/** Making one takes longer than a row may. */
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function behindIn(timeZone: string, moment: Date): number {
+  const format = formats.get(timeZone) ?? new Intl.DateTimeFormat("en-US", { timeZone, timeZoneName: "longOffset" });
+  formats.set(timeZone, format);
+  const [, sign, hours = 0, minutes = 0] = /GMT([+-])(\d+):(\d+)/.exec(format.format(moment)) ?? [];
+  return (Number(hours) * 60 + Number(minutes)) * (sign === "+" ? -1 : 1);
+}
 
 /** A moment as the clock and calendar of the person's zone have it: `2026-11-15T12:30:44`. */
 function clockOf(moment: Date): string {
@@ -99,9 +112,14 @@ export function dayOf(moment: string | Date): string {
   return clockOf(new Date(moment)).slice(0, 10);
 }
 
-/** The moment at which a day begins in the person's zone. */
+/** The moment at which a day begins in the person's zone: its midnight, or the end of a change of the clock that skips it. */
 export function startOfDay(day: string): Date {
-  return new Date(`${day}T00:00:00${zone.value === "UTC" ? "Z" : ""}`);
+  const utc = Date.parse(day);
+  const startBy = (away: number) => new Date(utc + minutesBehind(new Date(utc + away)) * minuteMs);
+  const [before, after] = [startBy(-dayMs), startBy(dayMs)];
+  const isMidnight = (start: Date) => clockOf(start) === `${day}T00:00:00`;
+  if (isMidnight(before)) return isMidnight(after) && after < before ? after : before;
+  return isMidnight(after) ? after : before;
 }
 
 /** A moment in the person's zone: `2026-11-15 12:30:44 UTC+9`. */

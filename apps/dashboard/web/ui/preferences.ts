@@ -28,12 +28,20 @@ export function setTheme(theme: Theme): void {
   keep("waymark.theme", theme);
 }
 
-export type Zone = "browser" | "UTC";
+const isZone = (name: string) => {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }) !== undefined;
+  } catch {
+    return false;
+  }
+};
 
-/** The zone in which pages show moments. Days of statistics are UTC days in any case. */
-export const zone = signal<Zone>(read("waymark.zone") === "UTC" ? "UTC" : "browser");
+const kept = read("waymark.zone") ?? "";
 
-export function setZone(chosen: Zone): void {
+/** The zone in which pages show moments: `browser`, or a name such as `UTC`. Days of statistics are UTC days in any case. */
+export const zone = signal(isZone(kept) ? kept : "browser");
+
+export function setZone(chosen: string): void {
   zone.value = chosen;
   keep("waymark.zone", chosen);
 }
@@ -41,7 +49,7 @@ export function setZone(chosen: Zone): void {
 /** `Asia/Tokyo` */
 export const browserZone = () => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-export const zoneName = () => (zone.value === "UTC" ? "UTC" : browserZone());
+export const zoneName = () => (zone.value === "browser" ? browserZone() : zone.value);
 
 /** The site whose statistics were looked at last: the menu's "Statistics" leads there. */
 export const readLastSite = () => read("waymark.site");
