@@ -3,7 +3,7 @@ import { describeWithChromium, isNightly } from "@waymark/testing";
 import type { Page } from "playwright-core";
 import { useBrowser } from "../browser.fixture.js";
 import { pageParts } from "./page-parts.js";
-import type { PageState } from "./page-state.fixture.js";
+import { type PageState, settled } from "./page-state.fixture.js";
 import { makeViewers, pageStates } from "./page-states.fixture.js";
 
 const operator = "operator@example.com";
@@ -12,20 +12,6 @@ const narrow = { width: 320, height: 900 };
 
 /** Rules that depend on colours: nothing else differs between the themes. */
 const colourRules = ["color-contrast", "link-in-text-block"];
-
-/** Resolves once nothing loads and some frames in a row are the same: what follows the window's width has done so. */
-const settled = `new Promise((resolve) => {
-  let last;
-  let frames = 0;
-  const look = () => {
-    const now = document.documentElement.outerHTML;
-    frames = now === last && !document.querySelector(".skeleton") ? frames + 1 : 0;
-    last = now;
-    if (frames === 4) resolve();
-    else requestAnimationFrame(look);
-  };
-  look();
-})`;
 
 const openPaths = ["/sign-in", "/sign-up", "/forgot", "/link/:token", "/shared/:token", "/shared/:token/events"];
 const paths = pageParts.map(({ path }) => path);

@@ -53,3 +53,17 @@ export const table = (name: string) => (page: Page) => page.getByRole("table", {
 export const button = (name: string) => (page: Page) => page.getByRole("button", { name, exact: true });
 export const dialog = (page: Page) => page.getByRole("dialog");
 export const click = (name: string) => (page: Page) => button(name)(page).first().click();
+
+/** Resolves once nothing loads and some frames in a row are the same: what follows the window's width has done so. */
+export const settled = `new Promise((resolve) => {
+  let last;
+  let frames = 0;
+  const look = () => {
+    const now = document.documentElement.outerHTML;
+    frames = now === last && !document.querySelector(".skeleton") ? frames + 1 : 0;
+    last = now;
+    if (frames === 4) resolve();
+    else requestAnimationFrame(look);
+  };
+  look();
+})`;
