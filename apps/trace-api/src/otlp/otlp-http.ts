@@ -15,6 +15,8 @@ import {
   type OtlpMessages,
   quoteNumbers,
   type Requests,
+  RoundedNumber,
+  readersAt,
   readJson,
   readProtobuf,
   rejectedName,
@@ -44,11 +46,9 @@ export async function readOtlp<Of extends Signal, Mapped>(
   map: (request: Requests[Of]) => Generator<void, Mapped>,
 ): Promise<Mapped> {
   try {
-    const isProtobuf = mediaType === "application/x-protobuf";
-    const request = isProtobuf
-      ? await inSteps(readProtobuf(messages, bytes))
-      : await readJsonBody(messages.signal, bytes);
-    return await inSteps(map(request));
+    return mediaType === "application/x-protobuf"
+      ? await inSteps(map(await inSteps(readProtobuf(messages, bytes))))
+      : await readJsonBody(messages.signal, bytes, map);
   } catch (error) {
     throw error instanceof MalformedRequest ? validationError({ body: error.message }, error.cause) : error;
   }
@@ -62,19 +62,35 @@ const maxKeys = 1_000;
 const fewMembers = 50_000;
 
 /** A parser keeps the last of repeated members and rounds numbers beyond 2^53. Where it may have, the text is read again. */
-async function readJsonBody<Of extends Signal>(signal: Of, bytes: Buffer): Promise<Requests[Of]> {
+async function readJsonBody<Of extends Signal, Mapped>(
+  signal: Of,
+  bytes: Buffer,
+  map: (request: Requests[Of]) => Generator<void, Mapped>,
+): Promise<Mapped> {
   const { text, containers, members } = await readJsonText(bytes, maxJsonDepth);
   if (containers > maxContainers)
     throw new MalformedRequest(`There must not be more than ${maxContainers} objects and arrays`);
   if (members > fewMembers && (await inSteps(hasManyKeys(text, maxKeys))))
     throw new MalformedRequest(`There must not be more than ${maxKeys} different names of members`);
-  const read = await inSteps(readJson(signal, await parseJsonInSteps(text, maxJsonDepth)));
-  if (read.members !== members) {
-    const key = await inSteps(findRepeatedMember(text));
-    if (key !== undefined) throw new MalformedRequest(`${key.slice(0, 100)} must not be given twice in one object`);
+  const mapOf = (quoted?: string) =>
+    parseJsonInSteps(text, {
+      as: quoted,
+      maxDepth: maxJsonDepth,
+      textsAt: readersAt(signal),
+      async read(body) {
+        const read = await inSteps(readJson(signal, body, quoted !== undefined));
+        const mapped = await inSteps(map(read.request));
+        const repeated = read.members() === members ? undefined : await inSteps(findRepeatedMember(text));
+        if (repeated === undefined) return mapped;
+        throw new MalformedRequest(`${repeated.slice(0, 100)} must not be given twice in one object`);
+      },
+    });
+  try {
+    return await mapOf();
+  } catch (error) {
+    if (!(error instanceof RoundedNumber)) throw error;
+    return mapOf(quoteNumbers(text));
   }
-  if (read.isExact) return read.request;
-  return (await inSteps(readJson(signal, await parseJsonInSteps(quoteNumbers(text), maxJsonDepth)))).request;
 }
 
 /** The `google.rpc.Code` of each HTTP status. */

@@ -235,15 +235,23 @@ const usualPiece = 65_536;
 
 type Members = unknown[] | Record<string, unknown>;
 
-/** As `JSON.parse`, in pieces of one or two times `charsPerPiece`, or of one string. @throws SyntaxError */
-export function* parseInPieces(text: string, charsPerPiece = usualPiece): Generator<void, unknown> {
+/**
+ * As `JSON.parse`, in pieces of one or two times `charsPerPiece`, or of one string.
+ * @param textsAt names of members in each other, through lists, to a list longer than a piece, whose shorter objects stay
+ * {@link JsonText}, unchecked
+ * @throws SyntaxError
+ */
+export function* parseInPieces(
+  text: string,
+  { charsPerPiece = usualPiece, textsAt }: { charsPerPiece?: number; textsAt?: readonly string[] | undefined } = {},
+): Generator<void, unknown> {
   if (text.length <= charsPerPiece) return JSON.parse(text);
   const ends = yield* findLarge(text, charsPerPiece);
   const start = skipSpace(text, 0);
   const end = ends.get(start);
   if (end === undefined) return JSON.parse(text);
   if (skipSpace(text, end + 1) < text.length) throw new SyntaxError("There is more than one value");
-  return yield* parseLarge({ text, charsPerPiece, ends }, start, end);
+  return yield* parseLarge({ text, charsPerPiece, ends }, start, end, textsAt);
 }
 
 /** The ends of the containers longer than a piece, by their starts. */
@@ -275,27 +283,41 @@ interface Pieces {
   ends: ReadonlyMap<number, number>;
 }
 
-function* parseLarge(pieces: Pieces, start: number, end: number): Generator<void, Members> {
+function* parseLarge(
+  pieces: Pieces,
+  start: number,
+  end: number,
+  textsAt: readonly string[] | undefined,
+): Generator<void, Members> {
   const { text, charsPerPiece, ends } = pieces;
   const value: Members = text.charCodeAt(start) === openBracket ? [] : {};
+  const areTexts = Array.isArray(value) && textsAt?.length === 0;
   let pieceStart = start + 1;
   let memberStart = pieceStart;
+  let nextStep = pieceStart + charsPerPiece;
   for (let i = pieceStart, depth = 0; i < end; i++) {
     const code = text.charCodeAt(i);
     if (code === quote) i = closingQuote(text, i);
     else if (code === closeBracket || code === closeBrace) depth--;
     else if (code === comma && depth === 0) {
+      if (areTexts && text.charCodeAt(skipSpace(text, memberStart)) === openBrace) {
+        if (memberStart > pieceStart) addMembers(value, text.slice(pieceStart, memberStart - 1));
+        value.push(new JsonText(text.slice(memberStart, i)));
+        pieceStart = i + 1;
+      }
       memberStart = i + 1;
-      if (i - pieceStart <= charsPerPiece) continue;
-      addMembers(value, text.slice(pieceStart, i));
-      pieceStart = memberStart;
+      if (i - pieceStart > charsPerPiece) {
+        addMembers(value, text.slice(pieceStart, i));
+        pieceStart = memberStart;
+      } else if (i < nextStep) continue;
+      nextStep = i + charsPerPiece;
       yield;
     } else if (code === openBracket || code === openBrace) {
       const childEnd = ends.get(i);
       if (childEnd === undefined) depth++;
       else {
         if (memberStart > pieceStart) addMembers(value, text.slice(pieceStart, memberStart - 1));
-        addChild(value, text.slice(memberStart, i), yield* parseLarge(pieces, i, childEnd));
+        yield* addChild(pieces, value, [memberStart, i, childEnd], textsAt);
         i = skipSpace(text, childEnd + 1);
         if (i < end && text.charCodeAt(i) !== comma) throw new SyntaxError("A comma is missing");
         memberStart = i + 1;
@@ -316,11 +338,21 @@ function addMembers(value: Members, piece: string): void {
   else for (const [key, each] of Object.entries(JSON.parse(`{${piece}}`))) addMember(value, key, each);
 }
 
-/** @param before the key and its colon, of an array nothing */
-function addChild(value: Members, before: string, child: Members): void {
-  if (!Array.isArray(value)) addMember(value, Object.keys(JSON.parse(`{${before}null}`))[0] ?? "", child);
-  else if (isBlank(before)) value.push(child);
-  else throw new SyntaxError("A comma is missing");
+/** Before a large child is its key with a colon, in an array nothing. */
+function* addChild(
+  pieces: Pieces,
+  value: Members,
+  [before, start, end]: readonly [number, number, number],
+  textsAt: readonly string[] | undefined,
+): Generator<void, void> {
+  const head = pieces.text.slice(before, start);
+  if (Array.isArray(value)) {
+    if (!isBlank(head)) throw new SyntaxError("A comma is missing");
+    value.push(yield* parseLarge(pieces, start, end, textsAt?.length === 0 ? undefined : textsAt));
+  } else {
+    const key = Object.keys(JSON.parse(`{${head}null}`))[0] ?? "";
+    addMember(value, key, yield* parseLarge(pieces, start, end, textsAt?.[0] === key ? textsAt.slice(1) : undefined));
+  }
 }
 
 function addMember(object: Record<string, unknown>, key: string, value: unknown): void {

@@ -38,6 +38,14 @@ export {
   rejectedName,
   writeSuccess,
 } from "./protobuf.js";
-export { metricKinds, quoteNumbers, type Requests, readJson, type Signal } from "./read-json.js";
+export {
+  metricKinds,
+  quoteNumbers,
+  type Requests,
+  RoundedNumber,
+  readersAt,
+  readJson,
+  type Signal,
+} from "./read-json.js";
 export { MalformedRequest } from "./request.js";
 export { type RpcStatus, readStatus, rpcCodes, writeStatus, writeStatusDetails } from "./rpc-status.js";

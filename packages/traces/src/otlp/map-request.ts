@@ -165,7 +165,7 @@ export function* mapRequest(request: TraceRequest): Generator<void, MappedReques
   const contexts = new Contexts();
   const spans: MappedSpan[] = [];
   const refused = new Map<string, number>();
-  const refuse = (problem: string, count = 1) => refused.set(problem, (refused.get(problem) ?? 0) + count);
+  const refuse = (problem: string) => refused.set(problem, (refused.get(problem) ?? 0) + 1);
   const all = yield* scopedSpansOf(request, contexts, refuse);
   const mostBytes = all.reduce((sum, { spans: { length }, resource, scope }) => {
     return sum + length * (resource.bytes + (scope?.bytes ?? 0));
@@ -174,11 +174,11 @@ export function* mapRequest(request: TraceRequest): Generator<void, MappedReques
   for (const scoped of all) {
     for (const span of scoped.spans) {
       yield;
+      const read = readNow(span);
       if (spans.length === maxSpans) {
         refuse(problems.spans);
         continue;
       }
-      const read = typeof span === "function" ? span() : span;
       const mapped = read ? mapSpan(read, scoped) : problems.members;
       if (typeof mapped === "string") refuse(mapped);
       else if (isCounted && !contexts.take(mapped.traceId, mapped.resource, mapped.scope)) refuse(problems.contexts);
@@ -188,10 +188,15 @@ export function* mapRequest(request: TraceRequest): Generator<void, MappedReques
   return { spans, refused };
 }
 
+/** Of refused ones too: a body that is malformed in one of them is refused as a whole. */
+function readNow(span: ReadSpan): OtlpSpan | null {
+  return typeof span === "function" ? span() : span;
+}
+
 function* scopedSpansOf(
   { resourceSpans }: TraceRequest,
   contexts: Contexts,
-  refuse: (problem: string, count: number) => void,
+  refuse: (problem: string) => void,
 ): Generator<void, ScopedSpans[]> {
   const all: ScopedSpans[] = [];
   for (const { resource: own, scopeSpans } of resourceSpans) {
@@ -202,9 +207,14 @@ function* scopedSpansOf(
     for (const { scope: ownScope, spans } of scopeSpans) {
       if (spans.length === 0) continue;
       const scope = ownScope ? contexts.of(jsonOfScope(ownScope), maxScopeBytes) : null;
-      if (!resource) refuse(problems.resource, spans.length);
-      else if (scope === undefined) refuse(problems.scope, spans.length);
-      else all.push({ spans, service, labels, resource, scope, observes: instrumentationOf(ownScope?.name ?? "") });
+      if (resource && scope !== undefined)
+        all.push({ spans, service, labels, resource, scope, observes: instrumentationOf(ownScope?.name ?? "") });
+      else
+        for (const span of spans) {
+          readNow(span);
+          refuse(resource ? problems.scope : problems.resource);
+          yield;
+        }
       yield;
     }
     yield;

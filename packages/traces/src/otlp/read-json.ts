@@ -1,3 +1,4 @@
+import { JsonText } from "@waymark/service/fields";
 import {
   type AnyValue,
   type KeyValue,
@@ -31,12 +32,12 @@ interface Seen {
   mostListed: number;
   /** Members of its objects. */
   members: number;
-  /** Whether its 64-bit numbers are those of the text. */
-  isExact: boolean;
+  /** Whether its long 64-bit numbers are strings. */
+  isQuoted: boolean;
 }
 
 /** Of the request whose step runs. */
-let seen: Seen = { listed: 0, mostListed: 0, members: 0, isExact: true };
+let seen: Seen = { listed: 0, mostListed: 0, members: 0, isQuoted: false };
 
 /**
  * A trace request from either reader: the fields that Waymark uses of the messages in `opentelemetry/proto/trace/v1/trace.proto`
@@ -50,7 +51,7 @@ export interface TraceRequest {
 }
 export type ReadSpan = OtlpSpan | null | SpanReader;
 /** Reads a short span when its turn comes: few are in memory at once, and garbage collection copies none. @throws MalformedRequest */
-export type SpanReader = () => OtlpSpan;
+export type SpanReader = () => OtlpSpan | null;
 /** The same of `logs/v1/logs.proto`. */
 export interface LogsRequest {
   readonly resourceLogs: readonly {
@@ -78,11 +79,12 @@ export type SpanLink = ReturnType<typeof readLink>;
 
 interface ReadRequest<Of extends Signal> {
   request: Requests[Of];
-  /** Members of the objects that were read. With fewer than in the text some are unknown objects', or repeated. */
-  members: number;
-  /** False where a number was beyond 2^53, and the parser may have rounded it; {@link quoteNumbers} keeps it. */
-  isExact: boolean;
+  /** Members of the objects read so far. With fewer than in the text some are unknown objects', or repeated. */
+  members(): number;
 }
+
+/** A number is beyond 2^53, and the parser may have rounded it; {@link quoteNumbers} keeps it. */
+export class RoundedNumber extends Error {}
 
 export const spanKinds = ["UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER"] as const;
 const statusCodes = ["UNSET", "OK", "ERROR"] as const;
@@ -107,28 +109,43 @@ const levels = {
 /**
  * Reads OTLP/JSON (OTLP specification, "JSON Protobuf Encoding"): names in lowerCamelCase, ids in hexadecimal of any case,
  * 64-bit numbers as strings or numbers, enums as numbers or names. Unknown members are ignored; null means absent.
- * @param body the parsed JSON
+ * @param body the parsed JSON; spans that are still texts are parsed by their readers
+ * @param isQuoted whether {@link quoteNumbers} was used
  * @returns a generator that yields between steps
  * @throws MalformedRequest where a member has the wrong type, values nest too deeply, or lists have too many members
+ * @throws RoundedNumber unless `isQuoted`
+ * @throws SyntaxError by a reader
  */
-export function* readJson<Of extends Signal>(signal: Of, body: unknown): Generator<void, ReadRequest<Of>> {
-  const own: Seen = { listed: 0, mostListed: 0, members: 0, isExact: true };
+export function* readJson<Of extends Signal>(
+  signal: Of,
+  body: unknown,
+  isQuoted = false,
+): Generator<void, ReadRequest<Of>> {
+  const own: Seen = { listed: 0, mostListed: 0, members: 0, isQuoted };
   seen = own;
+  let later = 0;
   let nextStep = membersPerStep;
   function* pause() {
-    if (own.members < nextStep) return;
-    nextStep = own.members + membersPerStep;
+    if (own.members + later < nextStep) return;
+    nextStep = own.members + later + membersPerStep;
     yield;
     seen = own;
   }
   const { resources, scopes, items, read } = levels[signal];
+  const readItem = (item: unknown) => oneOrNull(read, object(item, `Each of ${items}`));
+  const readLater = ({ text }: JsonText) => {
+    seen = own;
+    return readItem(JSON.parse(text));
+  };
   const resourcesRead = [];
   for (const eachResource of membersOf(object(body, "The body"), resources)) {
     const scopesRead = [];
     for (const eachScope of membersOf(eachResource, scopes)) {
       const itemsRead = [];
-      for (const item of membersOf(eachScope, items)) {
-        itemsRead.push(oneOrNull(read, item));
+      for (const item of elementsOf(eachScope, items)) {
+        const isLater = item instanceof JsonText;
+        itemsRead.push(isLater ? () => readLater(item) : readItem(item));
+        if (isLater) later++;
         yield* pause();
       }
       scopesRead.push({ scope: one(readScope, eachScope), [items]: itemsRead });
@@ -138,7 +155,13 @@ export function* readJson<Of extends Signal>(signal: Of, body: unknown): Generat
     yield* pause();
   }
   const request = { [resources]: resourcesRead } as unknown as Requests[Of];
-  return { request, members: own.members, isExact: own.isExact };
+  return { request, members: () => own.members };
+}
+
+/** The list in an OTLP/JSON body whose members have readers, see `parseInPieces`. */
+export function readersAt(signal: Signal): readonly string[] | undefined {
+  const { resources, scopes, items } = levels[signal];
+  return signal === "traces" ? [resources, scopes, items] : undefined;
 }
 
 /** A span, log record, resource or scope has too many members. */
@@ -344,8 +367,9 @@ function enumeration(json: JsonObject, name: string, prefix: string, names: read
 /** A whole number of at most 40 digits before and after the point; undefined for other values. */
 function whole(value: unknown): bigint | undefined {
   if (typeof value === "number") {
-    seen.isExact &&= Number.isSafeInteger(value) || !Number.isInteger(value);
-    return Number.isInteger(value) ? BigInt(value) : undefined;
+    if (!Number.isInteger(value)) return undefined;
+    if (!seen.isQuoted && !Number.isSafeInteger(value)) throw new RoundedNumber();
+    return BigInt(value);
   }
   if (typeof value !== "string") return undefined;
   if (/^-?\d{1,20}$/.test(value)) return BigInt(value);

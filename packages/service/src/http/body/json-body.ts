@@ -163,10 +163,26 @@ function tooDeep(most: number) {
   return validationError({ body: `Must not nest deeper than ${most} levels` });
 }
 
-/** In steps of some milliseconds. @param maxDepth that it does not exceed @throws AppError 400 with `fields.body` */
-export async function parseJsonInSteps(text: string, maxDepth: number): Promise<unknown> {
+interface ReadJsonOptions<Read> {
+  /** That the text does not exceed. */
+  maxDepth: number;
+  textsAt?: readonly string[] | undefined;
+  /** What to parse in place of the text, as malformed as it. */
+  as?: string | undefined;
+  read(value: unknown): Promise<Read>;
+}
+
+/**
+ * Parses in steps of some milliseconds.
+ * @param options `read` reads the value, also the texts of the elements at `textsAt`, see {@link parseInPieces}
+ * @throws AppError 400 with `fields.body`
+ */
+export async function parseJsonInSteps<Read>(
+  text: string,
+  { maxDepth, textsAt, as = text, read }: ReadJsonOptions<Read>,
+): Promise<Read> {
   try {
-    return await inSteps(parseInPieces(text));
+    return await read(await inSteps(parseInPieces(as, { textsAt })));
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     const found = await inSteps(readOutline(text, { keys: [] }, maxDepth));
