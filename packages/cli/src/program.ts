@@ -16,6 +16,7 @@ import { addImportCommand } from "./commands/import.command.js";
 import { addInitCommand } from "./commands/init.command.js";
 import { addKeyCommands } from "./commands/key.command.js";
 import { addListingCommands } from "./commands/listing.command.js";
+import { addLogsCommand } from "./commands/logs.command.js";
 import { addMcpCommand } from "./commands/mcp.command.js";
 import { addMigrateCommand } from "./commands/migrate.command.js";
 import { addMuteCommands } from "./commands/mute.command.js";
@@ -126,6 +127,7 @@ function createProgram(call: CommandCall, args: readonly string[], version: stri
   addInitCommand(commands);
   addSetupCommand(commands);
   addDoctorCommand(commands);
+  addLogsCommand(commands);
   addBotsCommands(commands);
   addCellCommands(commands);
   addMigrateCommand(commands);
