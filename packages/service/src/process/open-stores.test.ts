@@ -90,6 +90,22 @@ describe("/ready of a service", () => {
     expect(warned).toEqual(["This service waits: the database has no tables: run 'waymark migrate'"]);
   });
 
+  it("waits, and says so at the start, while Postgres refuses the password or the database", async () => {
+    const url = new URL(database.directUrl);
+    url.password = "wrong-password-of-the-test";
+    const wrong = await open({ url: url.href });
+    expect(await wrong.ready()).toMatchObject(
+      notReady("Postgres refuses DATABASE_URL: password authentication failed"),
+    );
+    expect(wrong.warned).toEqual([
+      expect.stringMatching(/^This service waits: Postgres refuses DATABASE_URL: password/),
+    ]);
+    expect(JSON.stringify([wrong.warned, await wrong.ready()])).not.toContain("wrong-password");
+    const other = new URL(database.directUrl);
+    other.pathname = "/nobody_has_it";
+    expect((await open({ url: other.href })).warned).toEqual([expect.stringContaining('database "nobody_has_it"')]);
+  });
+
   it("goes on with the schema of a newer release", async () => {
     const later =
       "INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at) VALUES ('x', 'x', '2999_x', now())";

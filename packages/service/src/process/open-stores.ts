@@ -55,6 +55,14 @@ function observeStandby(registry: Registry, check: () => Promise<void>): void {
   });
 }
 
+/** Class 28 and 3D000: Postgres refuses the password, the user or the database (its documentation, appendix A). */
+const refusedCodes = /^(28...|3D000)$/;
+
+function nameRefusal(error: Error & { code?: unknown }): Error {
+  if (!refusedCodes.test(String(error.code))) return error;
+  return new NotReadyError(`Postgres refuses DATABASE_URL: ${error.message}`);
+}
+
 export interface StoresOptions {
   service: string;
   /** Gets the sentence for a schema or a role with which the service begins to wait. */
@@ -86,11 +94,12 @@ export async function openStores(options: StoresOptions): Promise<Checks> {
   };
   const database = async () => {
     await checkParameters(pool, poolOptions).catch((error) => {
-      throw error instanceof PoolingError ? new NotReadyError(error.message) : error;
+      throw error instanceof PoolingError ? new NotReadyError(error.message) : nameRefusal(error);
     });
     await checkSchema();
   };
-  await checkSchema().catch((error) => {
+  await checkSchema().catch((given) => {
+    const error = nameRefusal(given);
     if (error instanceof NotReadyError) options.warn(`This service waits: ${error.message}`);
   });
   if (!options.isStandbyRequired) return { database };
