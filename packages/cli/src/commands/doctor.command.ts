@@ -1,3 +1,4 @@
+import { emailAddress } from "../arguments/values.js";
 import type { Program } from "../context/command-builder.js";
 import { UsageError } from "../context/command-error.js";
 import { addServiceOptions, services } from "../context/service.js";
@@ -16,12 +17,13 @@ const help = `
 The exit code is 1 when something is wrong. Nothing is stored: to learn the key's scope it sends a run without its members.
 
 With --operator it looks at an installation instead: database, schema, roles, clock, connections, disk, waiting mails, Redis,
-addresses and certificates, backup, settings. It changes nothing.
+addresses and certificates, backup, settings. It changes nothing; with --mail it sends a mail.
 
 Examples:
   $ waymark doctor
   $ waymark doctor --url https://traces.example.com --json
-  $ waymark doctor --operator --settings docker/.env --backups /var/backups/waymark`;
+  $ waymark doctor --operator --settings docker/.env --backups /var/backups/waymark
+  $ waymark doctor --operator --mail me@example.com`;
 
 export function addDoctorCommand(program: Program): void {
   const about = "say within two seconds why runs do not arrive: address, TLS, clock, key, scope, quota, last run";
@@ -30,18 +32,19 @@ export function addDoctorCommand(program: Program): void {
       .command("doctor", about, help)
       .option("--operator", "say what is wrong with an installation, by DATABASE_URL or the running local system")
       .option("--settings <file>", "with --operator: a file of settings, such as docker/.env")
-      .option("--backups <folder>", "with --operator: where its backups are"),
+      .option("--backups <folder>", "with --operator: where its backups are")
+      .option("--mail <address>", "with --operator: send a test mail to it", { parse: emailAddress }),
   ).run(async (context, options) => {
     const { env, stdout, now } = context;
-    const { settings, backups } = options;
+    const { settings, backups, mail: mailTo } = options;
     if (options.operator) {
-      const found = await onInstallation(env, { settings, backups }, now, (installation) =>
+      const found = await onInstallation(env, { settings, backups, mailTo }, now, (installation) =>
         examine(installationChecks, installation),
       );
       return report(found, styleOf(stdout, env));
     }
-    if (settings !== undefined || backups !== undefined)
-      throw new UsageError("--settings and --backups need --operator.");
+    if ([settings, backups, mailTo].some((each) => each !== undefined))
+      throw new UsageError("--settings, --backups and --mail need --operator.");
     const { key: keyName, url: urlName, defaultUrl } = services.trace;
     const url = options.url ?? (env[urlName] || defaultUrl);
     checkWebUrl(url, `--url or ${urlName}`);

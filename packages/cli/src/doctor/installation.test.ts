@@ -214,6 +214,36 @@ describe("settings", () => {
     expect((await tell({ ...passwords, RESEND_API_KEY: "re_x" }))["mail"]).toEqual(wrong(/ALERT_FROM is missing/));
   });
 
+  it("send a mail on request, and tell why one is not taken", async () => {
+    const asked: string[] = [];
+    const server = createServer(async (request, response) => {
+      let text = "";
+      for await (const part of request) text += part;
+      asked.push(text);
+      const isKnown = request.headers.authorization === "Bearer re_good";
+      response.writeHead(isKnown ? 200 : 401, { "Content-Type": "application/json" });
+      response.end(JSON.stringify(isKnown ? { id: "1" } : { name: "validation_error", message: "API key is invalid" }));
+    });
+    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+    const RESEND_BASE_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const send = async (env: NodeJS.ProcessEnv) =>
+      (await examine({ ALERT_FROM: "a@example.com", ...env }, ["--mail", "Grace@example.com"]))["mail"];
+    try {
+      expect(await send({ RESEND_API_KEY: "re_good", RESEND_BASE_URL })).toEqual(good(/^A mail to grace@example.com/));
+      expect(JSON.parse(asked[0] ?? "")).toMatchObject({ from: "a@example.com", to: "grace@example.com" });
+      expect(await send({ RESEND_API_KEY: "re_bad", RESEND_BASE_URL })).toEqual(
+        wrong(/not taken: .*API key is invalid/),
+      );
+    } finally {
+      server.close();
+    }
+    expect(await send({ SMTP_URL: `smtp://127.0.0.1:${await freePort()}` })).toEqual(
+      wrong(/not taken: .*ECONNREFUSED/),
+    );
+    expect(await send({ SMTP_URL: "http://127.0.0.1" })).toEqual(wrong(/^SMTP_URL must/));
+    expect(await createCommandLine({}).run(["doctor", "--mail", "a@example.com"])).toMatchObject({ code: 2 });
+  });
+
   it("are wrong where every client may choose its address", async () => {
     expect((await tell({ ...passwords, TRUSTED_PROXIES: "10.0.0.0/8" }))["proxies"]).toEqual(good(/Trusted/));
     expect((await tell({ ...passwords, TRUSTED_PROXIES: "0.0.0.0/0" }))["proxies"]).toEqual(wrong(/0\.0\.0\.0\/0/));

@@ -23,6 +23,8 @@ export interface Installation {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly settings: SettingsFile | undefined;
   readonly backups: string | undefined;
+  /** Who gets a test mail; nobody without. */
+  readonly mailTo: string | undefined;
   /** The pool, or why there is none. */
   readonly database: pg.Pool | string;
   now(): Date;
@@ -33,6 +35,7 @@ const statementTimeoutMs = 10_000;
 interface VisitOptions {
   readonly settings?: string | undefined;
   readonly backups?: string | undefined;
+  readonly mailTo?: string | undefined;
 }
 
 /** Opens an installation for some work. @throws CommandError for a file that cannot be read */
@@ -46,7 +49,7 @@ export async function onInstallation<T>(
   const env = { ...values, ...given };
   const database = await connect(env);
   try {
-    return await work({ env, settings: file, backups: options.backups, database, now });
+    return await work({ env, settings: file, backups: options.backups, mailTo: options.mailTo, database, now });
   } finally {
     if (typeof database !== "string") await database.end();
   }

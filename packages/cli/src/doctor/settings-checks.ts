@@ -1,3 +1,6 @@
+import { mailVariables, openMailer, readMailSettings } from "@waymark/alerts/mail";
+import { createUuidV7 } from "@waymark/database";
+import { ConfigError, createLogger, readEnv } from "@waymark/service";
 import { nearestOf } from "@waymark/service/http";
 import { type Check, good, unknown, type Verdict, wrong } from "./check.js";
 import type { Installation } from "./installation.js";
@@ -37,17 +40,35 @@ async function checkPasswords({ settings, env }: Installation): Promise<Verdict>
   return named.length === 0 ? unknown("The file has no passwords.") : good(`${named.length} passwords, no two alike.`);
 }
 
-async function checkMail({ env, settings }: Installation): Promise<Verdict> {
+async function checkMail({ env, settings, mailTo }: Installation): Promise<Verdict> {
   const [resend, from] = [env["RESEND_API_KEY"], env["ALERT_FROM"]];
   const key = resend || env["SMTP_URL"];
+  if (key && from && mailTo !== undefined) return sendTestMail(env, mailTo);
   if (key && from) return good(`${resend ? "Resend" : "The mail server"} sends mails from ${from}.`);
   if (!settings && !key && !from) return noFile;
   if (key || from)
     return wrong(
       `${key ? "ALERT_FROM" : "RESEND_API_KEY or SMTP_URL"} is missing: mails are files.`,
-      "Set both, and send a test: 'waymark channel test'.",
+      "Set both, and send a test: 'waymark doctor --operator --mail ADDRESS'.",
     );
   return wrong("Mails are files: nobody is told of a failure.", "Set ALERT_FROM, and RESEND_API_KEY or SMTP_URL.");
+}
+
+/** Sends as the worker would: by the same settings, with the same timeouts. */
+async function sendTestMail(env: Installation["env"], to: string): Promise<Verdict> {
+  const cure = "Look at ALERT_FROM, and RESEND_API_KEY or SMTP_URL: until then mails wait, and nobody is told.";
+  try {
+    const settings = readMailSettings(readEnv(env, mailVariables(env)));
+    const mailer = await openMailer(settings, createLogger({ service: "doctor", level: "silent" }));
+    const text = "Waymark can send mails from here: 'waymark doctor --operator' sent this one.";
+    const mail = { to, subject: "A test of Waymark's mails", text, html: `<p>${text}</p>` };
+    const sent = await mailer.send({ ...mail, idempotencyKey: createUuidV7()() });
+    if (sent.outcome === "sent") return good(`A mail to ${to} is on its way: look whether it arrives.`);
+    return wrong(`The mail to ${to} was not taken: ${sent.reason}.`, cure);
+  } catch (error) {
+    if (error instanceof ConfigError) return wrong(`${error.problems.join("; ")}.`, cure);
+    throw error;
+  }
 }
 
 async function checkProxies({ env }: Installation): Promise<Verdict> {
