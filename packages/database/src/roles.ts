@@ -25,7 +25,7 @@ export const tableGrants = {
     trace_api: "SELECT (id, plan, slot, keep, leave_out), UPDATE (created_at, keep, leave_out)",
     analytics_api: "SELECT (id, plan, slot, keep, leave_out)",
     collector: "SELECT (id, plan, slot, keep, leave_out)",
-    worker: "SELECT (id, email, plan)",
+    worker: "SELECT (id, email, plan, keep)",
     dashboard: write,
   },
   agent: { trace_api: all, worker: "SELECT, INSERT, DELETE", dashboard: "SELECT" },

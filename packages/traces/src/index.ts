@@ -53,6 +53,7 @@ export {
   keepModes,
   listDropped,
   maxListedNames,
+  readKeep,
   setKeep,
 } from "./keep/keep.query.js";
 export { dropNoise, readNoise } from "./keep/noise.query.js";

@@ -1,6 +1,6 @@
 import type { Pair, ReportContent, ReportPeriod, SiteReport } from "@waymark/alerts";
 import { AppError } from "@waymark/errors";
-import { listFailures, readAgentFigures, readNoise, readUsageTables } from "@waymark/traces";
+import { listFailures, readAgentFigures, readKeep, readNoise, readUsageTables } from "@waymark/traces";
 import { otherValue } from "@waymark/web-stats/lists";
 import { listSites, previousDays, readDays, readList, readMachineDays, type Site } from "@waymark/web-stats/statistics";
 import type pg from "pg";
@@ -33,7 +33,9 @@ export async function readReport(pool: pg.Pool, read: ReportToRead): Promise<Rep
   if (traces[0] + traces[1] === 0 && shown.length === 0) return undefined;
   const costs = async (from: string, to: string) =>
     (await readUsageTables(pool, { accountId, from, to, interval: "day" })).total.cost_usd;
-  const { noise, traces: judged, isMuch } = await readNoise(pool, { accountId, month: first });
+  const month = `${last.slice(0, 7)}-01`;
+  const noise = await readNoise(pool, { accountId, month });
+  const isToldOfNoise = noise.isMuch && (await readKeep(pool, accountId)) === "all";
   return {
     period,
     first,
@@ -49,7 +51,7 @@ export async function readReport(pool: pg.Pool, read: ReportToRead): Promise<Rep
     failing: await readFailing(pool, read),
     sites: shown.slice(0, bounds.sites),
     otherSites: Math.max(0, shown.length - bounds.sites),
-    noisePercent: isMuch ? Math.round((100 * noise) / judged) : null,
+    noisePercent: isToldOfNoise ? Math.round((100 * noise.noise) / noise.traces) : null,
   };
 }
 

@@ -110,6 +110,30 @@ describe("reports", () => {
     expect((await mailsAt(nextMonday)).to(email)).toHaveLength(1);
   });
 
+  it("tell of a month with much noise, unless only agents are kept", async () => {
+    const told = { all: await makeMember(), agents: await makeMember(), quiet: await makeMember() };
+    for (const [name, { accountId }] of Object.entries(told)) {
+      await addTraces(accountId, "2026-03-10T00:00:00Z", ["success", "success"]);
+      // The week before has it, and the month before.
+      const noise = ["2026-02-28T23:59:59Z", ...(name === "quiet" ? [] : ["2026-03-02T00:00:00Z"])];
+      for (const startedAt of noise)
+        await pool.query(
+          `INSERT INTO trace (account_id, id, agent_id, name, status, started_at, ended_at, otel_trace_id)
+           SELECT $1, gen_random_uuid(), 'web', 'GET /', 'success', $2, $2, uuid_send(gen_random_uuid())
+           FROM generate_series(1, 2)`,
+          [accountId, startedAt],
+        );
+    }
+    await pool.query("UPDATE account SET keep = 'agents' WHERE id = $1", [told.agents.accountId]);
+    const { to } = await mailsAt(monday);
+    const textOf = ({ email }: { email: string }) => to(email)[0]?.text ?? "";
+    expect(textOf(told.all)).toContain("50 % of your latest traces have no agent. The plan page can leave them out:");
+    for (const member of [told.agents, told.quiet]) {
+      expect(textOf(member)).toContain("Traces: 2");
+      expect(textOf(member)).not.toContain("have no agent");
+    }
+  });
+
   it("of a month come on its first day, and none comes where nothing happened", async () => {
     const { accountId, email } = await makeMember({ every: "month" });
     const idle = await makeMember({ every: "month" });

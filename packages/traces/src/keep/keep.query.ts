@@ -28,6 +28,13 @@ export async function setKeep(
   return rows[0];
 }
 
+/** A probe of `account_pkey`. */
+const readKeepSql = "SELECT keep FROM account WHERE id = $1";
+
+export async function readKeep(database: Queryable, accountId: string): Promise<KeepMode | undefined> {
+  return (await database.query<Pick<Kept, "keep">>(readKeepSql, [accountId])).rows[0]?.keep;
+}
+
 /** The names in an answer; a row without a name has the rest. */
 export const maxListedNames = 100;
 
