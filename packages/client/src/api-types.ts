@@ -169,7 +169,8 @@ export interface Agent {
 }
 
 /** The range of trace starts that the counts cover; default the last 30 days. */
-export interface AgentQuery extends Pick<TraceQuery, "from" | "to"> {
+export interface AgentQuery
+  extends Pick<TraceQuery, "from" | "to" | "session_id" | "user_id" | "environment" | "release" | "tag"> {
   include?: "figures";
   /** Agents per page, 1 to 200; default 50. */
   limit?: number;
@@ -188,6 +189,10 @@ export interface Usage {
   plan: string;
   month: string;
   traces: { limit: number; current: number; remaining: number; resets_at: string };
+  /** Which traces of OpenTelemetry are kept. Absent, as `leave_out`, from answers of earlier releases. */
+  keep?: "all" | "agents";
+  /** Instrumentations whose spans are left out where those of agents are kept. */
+  leave_out?: string[];
   /** Traces without an agent that the account did not keep. */
   dropped: { traces: number; since: string };
   /** Stored in the month. Absent from answers of earlier releases. */

@@ -30,7 +30,7 @@ export type {
 } from "./api-types.js";
 export { type Refusal, WaymarkApiError, WaymarkConnectionError, WaymarkError, WaymarkLossError } from "./errors.js";
 export { type ObserveOptions, observe } from "./observe.js";
-export type { Failure, ReadQuery, ScoreSummary, SeriesEntry, StreamEvent, TraceSums } from "./reads.js";
+export type { Failure, ReadQuery, ScoreSummary, SeriesEntry, StreamEvent, TraceSums, Turn } from "./reads.js";
 export type { RecorderOptions, RecorderStats } from "./recorder.js";
 export type { Counts } from "./reports.js";
 export type { RetryLimits } from "./retry.js";

@@ -22,12 +22,15 @@ export interface Failure {
   muted_until: string | null;
 }
 
-interface Tokens {
+interface Sums {
   input_tokens: number;
   output_tokens: number;
-  cached_input_tokens: number;
   /** A decimal number of dollars; null without a price. */
   cost_usd: string | null;
+}
+
+interface Tokens extends Sums {
+  cached_input_tokens: number;
 }
 
 interface Range {
@@ -35,12 +38,23 @@ interface Range {
   to: string;
 }
 
-/** The traces of a conversation or a user together. */
-export interface TraceSums extends Tokens {
+interface Summary extends Sums {
   id: string;
+  /** Traces with `error` or `timeout`. */
+  failures: number;
   first_at: string;
   last_at: string;
-  traces: Readonly<Record<TraceStatus, number>>;
+}
+
+/** The traces of a conversation or a user together. */
+export interface TraceSums extends Summary {
+  traces: number;
+}
+
+/** A trace of a conversation, with the first input and the last output as texts. */
+export interface Turn extends Omit<ListedTrace, keyof Sums>, Sums {
+  input: string | null;
+  output: string | null;
 }
 
 export interface SeriesEntry extends Tokens, Readonly<Record<TraceStatus, number>> {
@@ -70,10 +84,13 @@ interface Answers {
   readAgentScores: { scores: ScoreSummary[] };
   listFailures: Page & { failures: Failure[] };
   listSessions: Page & { sessions: (TraceSums & { user_id: string | null })[] };
-  readSession: Page & Tokens & { id: string; user_id: string | null; traces: ListedTrace[] };
+  readSession: Page & Summary & { user_id: string | null; traces: Turn[] };
   listUsers: Page & { users: (TraceSums & { sessions: number })[] };
   readModelUsage: Range & { models: ModelSums[]; series: (Tokens & { day: string })[] };
-  sumUsage: Range & { rows: (Tokens & { value: string | null; traces: number; failures: number })[] };
+  sumUsage: Range & {
+    dimension: string;
+    rows: (Tokens & { value: string | null; traces: number; failures: number })[];
+  };
   listDropped: { month: string; rows: { name: string | null; traces: number }[] };
 }
 

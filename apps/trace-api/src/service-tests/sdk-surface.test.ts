@@ -4,9 +4,17 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "@jest/globals";
-import { createApiClient } from "@waymark/client";
+import { type AgentQuery, type ApiClient, createApiClient } from "@waymark/client";
 import { describeWithProgram } from "@waymark/testing";
+import type {
+  agentQuerySchema,
+  sessionSchema,
+  sessionSummarySchema,
+  usageRowSchema,
+  userSchema,
+} from "@waymark/traces";
 import request from "supertest";
+import type { z } from "zod";
 import { useApp } from "../app.fixture.js";
 
 const packages = new URL("../../../../packages/", import.meta.url);
@@ -30,6 +38,12 @@ const renamed: Readonly<Record<string, string>> = {
   changeSpan: "updateSpan",
   addSpanScore: "addScore",
 };
+
+type Answer<Name extends keyof ApiClient> = ApiClient[Name] extends (...given: never[]) => Promise<infer Read>
+  ? Read
+  : never;
+/** `true`, unless one of two types has what the other lacks. */
+type Same<Ours, Theirs> = [Ours, Theirs] extends [Theirs, Ours] ? true : false;
 
 const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
@@ -55,6 +69,17 @@ describe("the SDKs", () => {
         true,
       ]);
     }
+  });
+
+  it("have the types of the API's schemas, or do not compile", () => {
+    const same: [
+      Same<Answer<"listSessions">["sessions"][number], z.output<typeof sessionSchema>>,
+      Same<Answer<"listUsers">["users"][number], z.output<typeof userSchema>>,
+      Same<Omit<Answer<"readSession">, "traces" | "next_cursor">, z.output<typeof sessionSummarySchema>>,
+      Same<Answer<"sumUsage">["rows"][number], z.output<typeof usageRowSchema>>,
+      Same<keyof AgentQuery, keyof z.input<typeof agentQuerySchema>>,
+    ] = [true, true, true, true, true];
+    expect(same).not.toContain(false);
   });
 
   it("read what the API answers", async () => {
