@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { randomRuns } from "@waymark/testing";
+import { loadOtlpMessages } from "@waymark/traces/otlp";
 import fc from "fast-check";
 import { spanBody, type TestAccount, traceBody, useApp } from "../app.fixture.js";
-import { sendJson } from "../otlp/otlp.fixture.js";
+import { sendJson, sendProtobuf } from "../otlp/otlp.fixture.js";
 
 const texts = ["session_id", "user_id", "environment", "release"] as const;
 
@@ -12,7 +13,7 @@ interface Labels extends Record<(typeof texts)[number], string | null> {
 }
 
 interface Run {
-  way: "json" | "keyed" | "otlp";
+  way: "json" | "keyed" | "otlp" | "protobuf";
   labels: Labels;
   /** Given by a PATCH afterwards. */
   change: Partial<Labels> | undefined;
@@ -29,7 +30,7 @@ const labelsOf = fc.record({
   tags: fc.uniqueArray(fc.constantFrom("a", "b", "c"), { maxLength: 3 }),
 });
 const run: fc.Arbitrary<Run> = fc.record({
-  way: fc.constantFrom("json", "keyed", "otlp"),
+  way: fc.constantFrom("json", "keyed", "otlp", "protobuf"),
   labels: labelsOf,
   change: fc.option(labelsOf, { nil: undefined, freq: 2 }),
   isDeleted: fc.nat({ max: 3 }).map((n) => n === 0),
@@ -52,14 +53,28 @@ function otlpOf({ labels, minute }: Run, traceId: string) {
   return { resourceSpans: [{ scopeSpans: [{ spans: [{ ...span, attributes: [...attributes, tags] }] }] }] };
 }
 
+const { request: requestType } = loadOtlpMessages("traces");
+
+/** The same request in protobuf, whose ids are bytes. */
+function protobufOf({ resourceSpans }: ReturnType<typeof otlpOf>): Buffer {
+  const bytesOf = (id: string) => Buffer.from(id, "hex");
+  const scopeSpans = resourceSpans.flatMap(({ scopeSpans: all }) =>
+    all.map(({ spans }) => ({
+      spans: spans.map((span) => ({ ...span, traceId: bytesOf(span.traceId), spanId: bytesOf(span.spanId) })),
+    })),
+  );
+  return Buffer.from(requestType.encode(requestType.fromObject({ resourceSpans: [{ scopeSpans }] })).finish());
+}
+
 describe("finding traces by their labels", () => {
   const test = useApp();
 
   async function make(account: TestAccount, each: Run, n: number): Promise<string> {
     const { way, labels, minute } = each;
-    if (way === "otlp") {
+    if (way === "otlp" || way === "protobuf") {
       const otelId = createHash("md5").update(`${n}`).digest("hex");
-      await sendJson(account, otlpOf(each, otelId)).expect(200);
+      const request = otlpOf(each, otelId);
+      await (way === "otlp" ? sendJson(account, request) : sendProtobuf(account, protobufOf(request))).expect(200);
       const sql = "SELECT id FROM trace WHERE account_id = $1 AND otel_trace_id = decode($2, 'hex')";
       return (await test.pool.query(sql, [account.id, otelId])).rows[0].id;
     }

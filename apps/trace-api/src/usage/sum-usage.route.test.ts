@@ -1,34 +1,44 @@
+import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { randomRuns } from "@waymark/testing";
 import fc from "fast-check";
 import { spanBody, type TestAccount, useApp } from "../app.fixture.js";
+import { sendJson } from "../otlp/otlp.fixture.js";
+
+type Labels = Record<"session_id" | "user_id" | "environment" | "release", string | null>;
 
 interface Run {
+  way: "json" | "otlp";
   agent_id: string;
-  release: string | null;
+  labels: Labels;
   tags: string[];
-  status: "success" | "error" | "timeout";
+  status: "success" | "error";
   /** Given by a PATCH afterwards. */
-  later: string | null | undefined;
+  later: Labels | undefined;
   isDeleted: boolean;
   day: number;
   /** Calls on a day from 1 to 5, of which the range has 2 to 4. */
-  calls: { model: string; tokens: number; day: number }[];
+  calls: { model: string; input: number; output: number; cached: number; day: number }[];
 }
 
 const word = fc.constantFrom("a", "b", "c");
+const text = fc.option(word, { nil: null });
+const labelsOf = fc.record({ session_id: text, user_id: text, environment: text, release: text });
 const run: fc.Arbitrary<Run> = fc.record({
+  way: fc.constantFrom("json", "otlp"),
   agent_id: word,
-  release: fc.option(word, { nil: null }),
+  labels: labelsOf,
   tags: fc.uniqueArray(word, { maxLength: 3 }),
-  status: fc.constantFrom("success", "error", "timeout"),
-  later: fc.option(fc.option(word, { nil: null }), { nil: undefined, freq: 2 }),
+  status: fc.constantFrom("success", "error"),
+  later: fc.option(labelsOf, { nil: undefined, freq: 2 }),
   isDeleted: fc.nat({ max: 3 }).map((n) => n === 0),
   day: fc.integer({ min: 1, max: 5 }),
   calls: fc.array(
     fc.record({
       model: fc.constantFrom("gpt-4o", "house"),
-      tokens: fc.nat({ max: 999 }),
+      input: fc.integer({ min: 100, max: 999 }),
+      output: fc.nat({ max: 999 }),
+      cached: fc.nat({ max: 99 }),
       day: fc.integer({ min: 1, max: 5 }),
     }),
     { maxLength: 3 },
@@ -37,20 +47,22 @@ const run: fc.Arbitrary<Run> = fc.record({
 const days = "from=2026-06-02T00:00:00Z&to=2026-06-05T00:00:00Z";
 const isInRange = ({ day }: { day: number }) => day >= 2 && day <= 4;
 
-type Sums = Record<"traces" | "failures" | "input_tokens", number>;
+type Sums = Record<"traces" | "failures" | "input_tokens" | "output_tokens" | "cached_input_tokens", number>;
+const none: Sums = { traces: 0, failures: 0, input_tokens: 0, output_tokens: 0, cached_input_tokens: 0 };
 
 /** The sums of each value; `valuesOf` gives those of a trace without a call, and of a call. */
 function recount(runs: readonly Run[], valuesOf: (run: Run, model?: string) => (string | null)[]) {
   const sums = new Map<string | null, Sums>();
   const add = (value: string | null, part: Partial<Sums>) => {
-    const sum = sums.get(value) ?? { traces: 0, failures: 0, input_tokens: 0 };
+    const sum = sums.get(value) ?? { ...none };
     for (const name of Object.keys(part) as (keyof Sums)[]) sum[name] += part[name] ?? 0;
     sums.set(value, sum);
   };
   for (const each of runs) {
     const calls = each.calls.filter(isInRange);
-    for (const { model, tokens } of calls)
-      for (const value of valuesOf(each, model)) add(value, { input_tokens: tokens });
+    for (const { model, input, output, cached } of calls)
+      for (const value of valuesOf(each, model))
+        add(value, { input_tokens: input, output_tokens: output, cached_input_tokens: cached });
     if (each.isDeleted || !isInRange(each)) continue;
     const values = calls.length > 0 ? calls.flatMap(({ model }) => valuesOf(each, model)) : valuesOf(each);
     for (const value of new Set(values)) add(value, { traces: 1, failures: each.status === "success" ? 0 : 1 });
@@ -58,12 +70,14 @@ function recount(runs: readonly Run[], valuesOf: (run: Run, model?: string) => (
   return sums;
 }
 
-const releaseOf = ({ release, later, isDeleted }: Run) => [isDeleted ? null : later === undefined ? release : later];
+const labelOf =
+  (name: keyof Labels) =>
+  ({ labels, later = labels, isDeleted }: Run) => [isDeleted ? null : later[name]];
 const rules: [dimension: string, valuesOf: (run: Run, model?: string) => (string | null)[]][] = [
-  ["release", releaseOf],
-  ["session", releaseOf],
-  ["user", releaseOf],
-  ["environment", releaseOf],
+  ["release", labelOf("release")],
+  ["session", labelOf("session_id")],
+  ["user", labelOf("user_id")],
+  ["environment", labelOf("environment")],
   ["tag", ({ tags, isDeleted }) => (isDeleted || tags.length === 0 ? [null] : tags)],
   ["agent", ({ agent_id }) => [agent_id]],
   ["model", (_, model) => [model ?? null]],
@@ -74,20 +88,57 @@ describe("GET /api/v1/usage/by", () => {
   const sumBy = async (account: TestAccount, dimension: string, query = days) =>
     (await account.get(`/api/v1/usage/by?dimension=${dimension}&${query}`).expect(200)).body;
 
-  async function send(account: TestAccount, each: Run) {
-    const { agent_id, release, tags, status, later, isDeleted, day, calls } = each;
-    const labels = (text: string | null) => ({ session_id: text, user_id: text, environment: text, release: text });
-    const started_at = `2026-06-0${day}T12:00:00Z`;
-    const id = await account.makeTrace({ agent_id, tags, status, started_at, ...labels(release) });
+  const attributesOf = ({ model, input, output, cached }: Run["calls"][number]) => ({
+    "gen_ai.request.model": model,
+    "gen_ai.usage.input_tokens": input,
+    "gen_ai.usage.output_tokens": output,
+    "gen_ai.usage.cache_read.input_tokens": cached,
+  });
+
+  async function make(account: TestAccount, { agent_id, tags, status, labels, day, calls }: Run): Promise<string> {
+    const id = await account.makeTrace({ agent_id, tags, status, started_at: `2026-06-0${day}T12:00:00Z`, ...labels });
     for (const call of calls) {
-      const attributes = { "gen_ai.request.model": call.model, "gen_ai.usage.input_tokens": call.tokens };
-      const body = spanBody({ started_at: `2026-06-0${call.day}T23:59:59Z`, attributes });
+      const body = spanBody({ started_at: `2026-06-0${call.day}T23:59:59Z`, attributes: attributesOf(call) });
       await account.post(`/api/v1/traces/${id}/spans`, body).expect(201);
     }
-    if (later !== undefined) await account.patch(`/api/v1/traces/${id}`, labels(later)).expect(200);
+    return id;
+  }
+
+  /** All spans are sent at once; the root starts at the trace's day. */
+  async function exportRun(account: TestAccount, { agent_id, tags, status, labels, day, calls }: Run) {
+    const traceId = randomBytes(16).toString("hex");
+    const value = (each: unknown) => (typeof each === "number" ? { intValue: each } : { stringValue: String(each) });
+    const attributes = (all: object) =>
+      Object.entries(all).flatMap(([key, each]) => (each === null ? [] : [{ key, value: value(each) }]));
+    const nanos = (time: string) => `${Date.parse(time)}000000`;
+    const spanOf = (spanId: string, time: string, own: object[]) => {
+      const times = { startTimeUnixNano: nanos(time), endTimeUnixNano: nanos(time) };
+      return { traceId, spanId, name: "step", ...times, attributes: own };
+    };
+    const { session_id, user_id, environment, release } = labels;
+    const said = { "session.id": session_id, "user.id": user_id, "deployment.environment.name": environment };
+    const tagged = { key: "tag.tags", value: { arrayValue: { values: tags.map(value) } } };
+    const told = [...attributes({ ...said, "langfuse.release": release }), tagged];
+    const root = spanOf("1".repeat(16), `2026-06-0${day}T12:00:00Z`, told);
+    const spans = [
+      { ...root, status: { code: status === "error" ? 2 : 1 } },
+      ...calls.map((call, n) => ({
+        ...spanOf(`${n}`.padStart(16, "a"), `2026-06-0${call.day}T23:59:59Z`, attributes(attributesOf(call))),
+        parentSpanId: root.spanId,
+      })),
+    ];
+    const resource = { attributes: attributes({ "service.name": agent_id }) };
+    await sendJson(account, { resourceSpans: [{ resource, scopeSpans: [{ spans }] }] }).expect(200);
+    const sql = "SELECT id FROM trace WHERE account_id = $1 AND otel_trace_id = decode($2, 'hex')";
+    return (await test.pool.query<{ id: string }>(sql, [account.id, traceId])).rows[0]?.id ?? "";
+  }
+
+  async function send(account: TestAccount, each: Run) {
+    const id = await (each.way === "json" ? make : exportRun)(account, each);
+    if (each.later !== undefined) await account.patch(`/api/v1/traces/${id}`, each.later).expect(200);
     // Sums take the calls in while their trace is there.
     await sumBy(account, "model");
-    if (isDeleted) await account.delete(`/api/v1/traces/${id}`).expect(200);
+    if (each.isDeleted) await account.delete(`/api/v1/traces/${id}`).expect(200);
   }
 
   it("sums as a recount does by each dimension, and to the sums of /usage/models, also after changes and deletions", async () => {
@@ -101,9 +152,9 @@ describe("GET /api/v1/usage/by", () => {
           expect([from, to]).toEqual([usage.from, usage.to]);
           const expected = recount(runs, valuesOf);
           const found = new Map(
-            rows.map(({ value, traces, failures, input_tokens }: Sums & { value: string | null }) => [
+            rows.map(({ value, cost_usd, ...sums }: Sums & { value: string | null; cost_usd: string | null }) => [
               value,
-              { traces, failures, input_tokens },
+              sums,
             ]),
           );
           expect(found).toEqual(expected);
@@ -124,9 +175,11 @@ describe("GET /api/v1/usage/by", () => {
 
   it("orders by cost, then traces, and leaves out another account", async () => {
     const [account, other] = [await test.makeAccount("pro"), await test.makeAccount("pro")];
+    const labels = (release: string | null) => ({ session_id: null, user_id: null, environment: null, release });
     const base: Run = {
+      way: "json",
       agent_id: "x",
-      release: "cheap",
+      labels: labels("cheap"),
       tags: [],
       status: "error",
       later: undefined,
@@ -134,10 +187,10 @@ describe("GET /api/v1/usage/by", () => {
       day: 3,
       calls: [],
     };
-    const call = (tokens: number) => [{ model: "gpt-4o", tokens, day: 3 }];
-    for (const each of [base, base, { ...base, release: null }, { ...base, release: "dear", calls: call(100) }])
-      await send(account, each);
-    await send(other, { ...base, release: "foreign", calls: call(100_000) });
+    const call = (input: number) => [{ model: "gpt-4o", input, output: 0, cached: 0, day: 3 }];
+    const dear = { ...base, labels: labels("dear"), calls: call(100) };
+    for (const each of [base, base, { ...base, labels: labels(null) }, dear]) await send(account, each);
+    await send(other, { ...base, labels: labels("foreign"), calls: call(100_000) });
     const zeros = { input_tokens: 0, output_tokens: 0, cached_input_tokens: 0, cost_usd: null };
     expect((await sumBy(account, "release")).rows).toEqual([
       { value: "dear", traces: 1, failures: 1, ...zeros, input_tokens: 100, cost_usd: "0.00025" },
