@@ -240,6 +240,7 @@ describe("settings", () => {
     expect(await send({ SMTP_URL: `smtp://127.0.0.1:${await freePort()}` })).toEqual(
       wrong(/not taken: .*ECONNREFUSED/),
     );
+    expect(await send({ ALERT_FROM: "" })).toEqual(wrong(/Mails are files/));
     expect(await send({ SMTP_URL: "http://127.0.0.1" })).toEqual(wrong(/^SMTP_URL must/));
     expect(await createCommandLine({}).run(["doctor", "--mail", "a@example.com"])).toMatchObject({ code: 2 });
   });

@@ -45,7 +45,7 @@ async function checkMail({ env, settings, mailTo }: Installation): Promise<Verdi
   const key = resend || env["SMTP_URL"];
   if (key && from && mailTo !== undefined) return sendTestMail(env, mailTo);
   if (key && from) return good(`${resend ? "Resend" : "The mail server"} sends mails from ${from}.`);
-  if (!settings && !key && !from) return noFile;
+  if (!settings && !key && !from && mailTo === undefined) return noFile;
   if (key || from)
     return wrong(
       `${key ? "ALERT_FROM" : "RESEND_API_KEY or SMTP_URL"} is missing: mails are files.`,
