@@ -237,8 +237,8 @@ type Members = unknown[] | Record<string, unknown>;
 
 /**
  * As `JSON.parse`, in pieces of one or two times `charsPerPiece`, or of one string.
- * @param textsAt names of members in each other, through lists, to a list longer than a piece, whose shorter objects stay
- * {@link JsonText}, unchecked
+ * @param textsAt a path of members, through lists, to lists. Where one is longer than a piece, its shorter objects, but for the
+ * last, stay {@link JsonText}, unchecked
  * @throws SyntaxError
  */
 export function* parseInPieces(

@@ -188,7 +188,7 @@ export function* mapRequest(request: TraceRequest): Generator<void, MappedReques
   return { spans, refused };
 }
 
-/** Of refused ones too: a body that is malformed in one of them is refused as a whole. */
+/** Reads refused spans too: a body that is malformed in one of them is refused as a whole. */
 function readNow(span: ReadSpan): OtlpSpan | null {
   return typeof span === "function" ? span() : span;
 }

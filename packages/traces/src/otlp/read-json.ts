@@ -112,9 +112,8 @@ const levels = {
  * @param body the parsed JSON; spans that are still texts are parsed by their readers
  * @param isQuoted whether {@link quoteNumbers} was used
  * @returns a generator that yields between steps
- * @throws MalformedRequest where a member has the wrong type, values nest too deeply, or lists have too many members
- * @throws RoundedNumber unless `isQuoted`
- * @throws SyntaxError by a reader
+ * @throws MalformedRequest where a member has the wrong type, values nest too deeply, or lists have too many members;
+ * RoundedNumber unless `isQuoted`; SyntaxError by a reader
  */
 export function* readJson<Of extends Signal>(
   signal: Of,
@@ -123,11 +122,10 @@ export function* readJson<Of extends Signal>(
 ): Generator<void, ReadRequest<Of>> {
   const own: Seen = { listed: 0, mostListed: 0, members: 0, isQuoted };
   seen = own;
-  let later = 0;
-  let nextStep = membersPerStep;
+  let [listed, nextStep] = [0, membersPerStep];
   function* pause() {
-    if (own.members + later < nextStep) return;
-    nextStep = own.members + later + membersPerStep;
+    if (own.members + listed < nextStep) return;
+    nextStep = own.members + listed + membersPerStep;
     yield;
     seen = own;
   }
@@ -143,9 +141,8 @@ export function* readJson<Of extends Signal>(
     for (const eachScope of membersOf(eachResource, scopes)) {
       const itemsRead = [];
       for (const item of elementsOf(eachScope, items)) {
-        const isLater = item instanceof JsonText;
-        itemsRead.push(isLater ? () => readLater(item) : readItem(item));
-        if (isLater) later++;
+        itemsRead.push(item instanceof JsonText ? () => readLater(item) : readItem(item));
+        listed++;
         yield* pause();
       }
       scopesRead.push({ scope: one(readScope, eachScope), [items]: itemsRead });
