@@ -1,10 +1,8 @@
-import { createHash } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { randomRuns } from "@waymark/testing";
-import { loadOtlpMessages } from "@waymark/traces/otlp";
 import fc from "fast-check";
 import { spanBody, type TestAccount, traceBody, useApp } from "../app.fixture.js";
-import { sendJson, sendProtobuf } from "../otlp/otlp.fixture.js";
+import { senders, transports, useLabelledRuns } from "../otlp/labelled-runs.fixture.js";
 
 const texts = ["session_id", "user_id", "environment", "release"] as const;
 
@@ -13,7 +11,8 @@ interface Labels extends Record<(typeof texts)[number], string | null> {
 }
 
 interface Run {
-  way: "json" | "keyed" | "otlp" | "protobuf";
+  sender: "json" | "keyed" | (typeof senders)[number];
+  transport: (typeof transports)[number];
   labels: Labels;
   /** Given by a PATCH afterwards. */
   change: Partial<Labels> | undefined;
@@ -29,57 +28,35 @@ const labelsOf = fc.record({
   release: text,
   tags: fc.uniqueArray(fc.constantFrom("a", "b", "c"), { maxLength: 3 }),
 });
-const run: fc.Arbitrary<Run> = fc.record({
-  way: fc.constantFrom("json", "keyed", "otlp", "protobuf"),
+const sent: fc.Arbitrary<Run> = fc.record({
+  sender: fc.constantFrom("json", "keyed", ...senders),
+  transport: fc.constantFrom(...transports),
   labels: labelsOf,
   change: fc.option(labelsOf, { nil: undefined, freq: 2 }),
   isDeleted: fc.nat({ max: 3 }).map((n) => n === 0),
   minute: fc.nat({ max: 59 }),
 });
 
+/** An agent's event always names its session. */
+const run = sent.map((each) => {
+  const isOfAgent = each.sender === "claude" || each.sender === "codex";
+  return isOfAgent ? { ...each, labels: { ...each.labels, session_id: each.labels.session_id ?? "a" } } : each;
+});
+
 const time = (minute: number) => `2026-06-01T12:${String(minute).padStart(2, "0")}:00.000Z`;
-const attribute = (key: string, value: object) => ({ key, value });
-
-function otlpOf({ labels, minute }: Run, traceId: string) {
-  const nanos = `${Date.parse(time(minute))}000000`;
-  const names = { session_id: "session.id", user_id: "user.id", environment: "deployment.environment.name" };
-  const attributes = Object.entries({ ...names, release: "langfuse.release" }).flatMap(([label, key]) => {
-    const value = labels[label as keyof typeof names];
-    return value === null ? [] : [attribute(key, { stringValue: value })];
-  });
-  const values = labels.tags.map((tag) => ({ stringValue: tag }));
-  const span = { traceId, spanId: "1".repeat(16), name: "run", startTimeUnixNano: nanos, endTimeUnixNano: nanos };
-  const tags = attribute("tag.tags", { arrayValue: { values } });
-  return { resourceSpans: [{ scopeSpans: [{ spans: [{ ...span, attributes: [...attributes, tags] }] }] }] };
-}
-
-const { request: requestType } = loadOtlpMessages("traces");
-
-/** The same request in protobuf, whose ids are bytes. */
-function protobufOf({ resourceSpans }: ReturnType<typeof otlpOf>): Buffer {
-  const bytesOf = (id: string) => Buffer.from(id, "hex");
-  const scopeSpans = resourceSpans.flatMap(({ scopeSpans: all }) =>
-    all.map(({ spans }) => ({
-      spans: spans.map((span) => ({ ...span, traceId: bytesOf(span.traceId), spanId: bytesOf(span.spanId) })),
-    })),
-  );
-  return Buffer.from(requestType.encode(requestType.fromObject({ resourceSpans: [{ scopeSpans }] })).finish());
-}
-
 describe("finding traces by their labels", () => {
   const test = useApp();
+  const exportRun = useLabelledRuns(test);
 
   async function make(account: TestAccount, each: Run, n: number): Promise<string> {
-    const { way, labels, minute } = each;
-    if (way === "otlp" || way === "protobuf") {
-      const otelId = createHash("md5").update(`${n}`).digest("hex");
-      const request = otlpOf(each, otelId);
-      await (way === "otlp" ? sendJson(account, request) : sendProtobuf(account, protobufOf(request))).expect(200);
-      const sql = "SELECT id FROM trace WHERE account_id = $1 AND otel_trace_id = decode($2, 'hex')";
-      return (await test.pool.query(sql, [account.id, otelId])).rows[0].id;
+    const { sender, transport, labels, minute } = each;
+    const at = time(minute);
+    if (sender !== "json" && sender !== "keyed") {
+      const told = { sender, transport, agent_id: "agent", status: "success", labels, at, calls: [] };
+      return exportRun(account, told, `run ${n}`);
     }
-    const post = account.post("/api/v1/traces", traceBody({ ...labels, started_at: time(minute) }));
-    return (await (way === "keyed" ? post.set("Idempotency-Key", `${n}`) : post).expect(201)).body.trace_id;
+    const post = account.post("/api/v1/traces", traceBody({ ...labels, started_at: at }));
+    return (await (sender === "keyed" ? post.set("Idempotency-Key", `${n}`) : post).expect(201)).body.trace_id;
   }
 
   /** Sends everything. @returns what is left, newest first */
@@ -125,7 +102,7 @@ describe("finding traces by their labels", () => {
         const hasBoth = (labels: Labels) => labels.tags.includes("a") && labels.user_id === query.user_id;
         expect(await find(account, query)).toEqual(expected(hasBoth));
       }),
-      randomRuns(15),
+      randomRuns(20),
     );
   });
 

@@ -1,14 +1,14 @@
-import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { randomRuns } from "@waymark/testing";
 import fc from "fast-check";
 import { spanBody, type TestAccount, useApp } from "../app.fixture.js";
-import { sendJson } from "../otlp/otlp.fixture.js";
+import { senders, transports, useLabelledRuns } from "../otlp/labelled-runs.fixture.js";
 
 type Labels = Record<"session_id" | "user_id" | "environment" | "release", string | null>;
 
 interface Run {
-  way: "json" | "otlp";
+  sender: "json" | (typeof senders)[number];
+  transport: (typeof transports)[number];
   agent_id: string;
   labels: Labels;
   tags: string[];
@@ -24,8 +24,9 @@ interface Run {
 const word = fc.constantFrom("a", "b", "c");
 const text = fc.option(word, { nil: null });
 const labelsOf = fc.record({ session_id: text, user_id: text, environment: text, release: text });
-const run: fc.Arbitrary<Run> = fc.record({
-  way: fc.constantFrom("json", "otlp"),
+const sent: fc.Arbitrary<Run> = fc.record({
+  sender: fc.constantFrom("json", ...senders),
+  transport: fc.constantFrom(...transports),
   agent_id: word,
   labels: labelsOf,
   tags: fc.uniqueArray(word, { maxLength: 3 }),
@@ -43,6 +44,14 @@ const run: fc.Arbitrary<Run> = fc.record({
     }),
     { maxLength: 3 },
   ),
+});
+/** An agent's event always names its session; Codex tells of no failed run, and finds a call's prompt before it. */
+const run = sent.map((each) => {
+  if (each.sender !== "claude" && each.sender !== "codex") return each;
+  const labels = { ...each.labels, session_id: each.labels.session_id ?? "a" };
+  if (each.sender === "claude") return { ...each, labels };
+  const calls = each.calls.map((call) => ({ ...call, day: Math.max(call.day, each.day) }));
+  return { ...each, labels, calls, status: "success" as const };
 });
 const days = "from=2026-06-02T00:00:00Z&to=2026-06-05T00:00:00Z";
 const isInRange = ({ day }: { day: number }) => day >= 2 && day <= 4;
@@ -85,6 +94,7 @@ const rules: [dimension: string, valuesOf: (run: Run, model?: string) => (string
 
 describe("GET /api/v1/usage/by", () => {
   const test = useApp();
+  const exportRun = useLabelledRuns(test);
   const sumBy = async (account: TestAccount, dimension: string, query = days) =>
     (await account.get(`/api/v1/usage/by?dimension=${dimension}&${query}`).expect(200)).body;
 
@@ -104,37 +114,15 @@ describe("GET /api/v1/usage/by", () => {
     return id;
   }
 
-  /** All spans are sent at once; the root starts at the trace's day. */
-  async function exportRun(account: TestAccount, { agent_id, tags, status, labels, day, calls }: Run) {
-    const traceId = randomBytes(16).toString("hex");
-    const value = (each: unknown) => (typeof each === "number" ? { intValue: each } : { stringValue: String(each) });
-    const attributes = (all: object) =>
-      Object.entries(all).flatMap(([key, each]) => (each === null ? [] : [{ key, value: value(each) }]));
-    const nanos = (time: string) => `${Date.parse(time)}000000`;
-    const spanOf = (spanId: string, time: string, own: object[]) => {
-      const times = { startTimeUnixNano: nanos(time), endTimeUnixNano: nanos(time) };
-      return { traceId, spanId, name: "step", ...times, attributes: own };
+  async function send(account: TestAccount, each: Run, n = 0) {
+    const { sender, labels, tags, day, calls } = each;
+    const told = {
+      ...each,
+      labels: { ...labels, tags },
+      at: `2026-06-0${day}T12:00:00.000Z`,
+      calls: calls.map((call) => ({ at: `2026-06-0${call.day}T23:59:59.000Z`, attributes: attributesOf(call) })),
     };
-    const { session_id, user_id, environment, release } = labels;
-    const said = { "session.id": session_id, "user.id": user_id, "deployment.environment.name": environment };
-    const tagged = { key: "tag.tags", value: { arrayValue: { values: tags.map(value) } } };
-    const told = [...attributes({ ...said, "langfuse.release": release }), tagged];
-    const root = spanOf("1".repeat(16), `2026-06-0${day}T12:00:00Z`, told);
-    const spans = [
-      { ...root, status: { code: status === "error" ? 2 : 1 } },
-      ...calls.map((call, n) => ({
-        ...spanOf(`${n}`.padStart(16, "a"), `2026-06-0${call.day}T23:59:59Z`, attributes(attributesOf(call))),
-        parentSpanId: root.spanId,
-      })),
-    ];
-    const resource = { attributes: attributes({ "service.name": agent_id }) };
-    await sendJson(account, { resourceSpans: [{ resource, scopeSpans: [{ spans }] }] }).expect(200);
-    const sql = "SELECT id FROM trace WHERE account_id = $1 AND otel_trace_id = decode($2, 'hex')";
-    return (await test.pool.query<{ id: string }>(sql, [account.id, traceId])).rows[0]?.id ?? "";
-  }
-
-  async function send(account: TestAccount, each: Run) {
-    const id = await (each.way === "json" ? make : exportRun)(account, each);
+    const id = await (sender === "json" ? make(account, each) : exportRun(account, { ...told, sender }, `run ${n}`));
     if (each.later !== undefined) await account.patch(`/api/v1/traces/${id}`, each.later).expect(200);
     // Sums take the calls in while their trace is there.
     await sumBy(account, "model");
@@ -145,7 +133,7 @@ describe("GET /api/v1/usage/by", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(run, { minLength: 1, maxLength: 6 }), async (runs) => {
         const account = await test.makeAccount("pro");
-        for (const each of runs) await send(account, each);
+        for (const [n, each] of runs.entries()) await send(account, each, n);
         const usage = (await account.get(`/api/v1/usage/models?${days}`).expect(200)).body;
         for (const [dimension, valuesOf] of rules) {
           const { rows, from, to } = await sumBy(account, dimension);
@@ -169,7 +157,7 @@ describe("GET /api/v1/usage/by", () => {
           expect(cost).toBeCloseTo(allCost, 9);
         }
       }),
-      randomRuns(8),
+      randomRuns(12),
     );
   });
 
@@ -177,7 +165,8 @@ describe("GET /api/v1/usage/by", () => {
     const [account, other] = [await test.makeAccount("pro"), await test.makeAccount("pro")];
     const labels = (release: string | null) => ({ session_id: null, user_id: null, environment: null, release });
     const base: Run = {
-      way: "json",
+      sender: "json",
+      transport: "json",
       agent_id: "x",
       labels: labels("cheap"),
       tags: [],
