@@ -61,11 +61,11 @@ describe("import", () => {
       props: { n: 1 },
       visitor: "v1",
     });
-    await writeFile(file, `${views(9_000)}not json\n{}\n${event}\n${event}\n${views(3_000)}`);
+    await writeFile(file, `${views(2_500)}not json\n{}\n${event}\n${event}\n${views(1_000)}`);
     const ended = await start(["import", "--site", sites[0], "--file", file, "--json"]).result;
     const result = await run(["import", "--site", sites[1], "--file", file, "--json"]);
     expect(ended).toEqual(result);
-    expect(JSON.parse(ended.stdout)).toEqual({ imported: 12_002, machines: 0, rejected: 2, duplicates: 0 });
+    expect(JSON.parse(ended.stdout)).toEqual({ imported: 3_502, machines: 0, rejected: 2, duplicates: 0 });
     const sql = `SELECT id, at, visitor IS NULL, path, name, props::text FROM event WHERE site_id = $1 ORDER BY id`;
     const [one, two] = await Promise.all(
       sites.map((site) => database.pool.query({ text: sql, values: [site], rowMode: "array" })),
@@ -211,7 +211,7 @@ describe("import", () => {
   it("stops in order on Ctrl-C, says that it can go on, and goes on when run again", async () => {
     const site = await newSite();
     const { child, result } = start(["import", "--site", site, "--file", "-", "--json"]);
-    child.stdin.write(views(9_000));
+    child.stdin.write(views(5_000));
     while ((await countEvents(site)) === 0) await new Promise((resolve) => setTimeout(resolve, 50));
     child.kill("SIGINT");
     const { code, stdout, stderr } = await result;
@@ -219,13 +219,13 @@ describe("import", () => {
     expect(stderr).toBe("Stopped. What was imported stays; run the same command again to go on.\n");
     const stopped = JSON.parse(stdout);
     expect(stopped.imported).toBe(await countEvents(site));
-    const again = await run(["import", "--site", site, "--file", "-", "--json"], views(9_000));
+    const again = await run(["import", "--site", site, "--file", "-", "--json"], views(5_000));
     expect(JSON.parse(again.stdout)).toEqual({
-      imported: 9_000 - stopped.imported,
+      imported: 5_000 - stopped.imported,
       machines: 0,
       rejected: 0,
       duplicates: stopped.imported,
     });
-    expect(await countEvents(site)).toBe(9_000);
+    expect(await countEvents(site)).toBe(5_000);
   });
 });
