@@ -143,7 +143,7 @@ describe("a log that rotates while its follower is killed", () => {
     let isOver = false;
     let written = 0;
     const kills = killAgain(() => isOver, { site, path });
-    const rotations = amount(6, 20);
+    const rotations = amount(4, 20);
     for (let rotation = 1; rotation <= rotations; rotation++) {
       for (let burst = 0; burst < 10; burst++) {
         const lines = Array.from({ length: 40 }, () => lineOf(written++)).join("");
