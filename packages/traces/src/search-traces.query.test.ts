@@ -126,7 +126,7 @@ describe("a search of contents", () => {
           expect(await find()).toEqual(expected);
         },
       ),
-      randomRuns(6),
+      randomRuns(3),
     );
   });
 
