@@ -16,6 +16,7 @@ interface Run {
   minutes: number | null;
   session: string | null;
   user: string | null;
+  environment: string | null;
   release: string | null;
   tags: string[];
   calls: { model: string; input: number; output: number; cost: number | null }[];
@@ -35,15 +36,29 @@ const run = fc.record({
   minutes: fc.option(fc.nat({ max: 5 })),
   session: pick("s1", "s2", "é", "s 4"),
   user: pick("u1", "u2", "s1"),
+  environment: pick("live", "test"),
   release: pick("1", "2"),
   tags: fc.uniqueArray(fc.constantFrom("x", "y", "z"), { maxLength: 3 }),
   calls: fc.array(call, { maxLength: 2 }),
 });
+const filter = fc.record(
+  {
+    agent_id: fc.constantFrom("a", "b"),
+    user_id: fc.constantFrom("u1", "u2", "nobody"),
+    environment: fc.constantFrom("live", "test"),
+    from: fc.nat({ max: 20 }),
+    to: fc.nat({ max: 20 }),
+  },
+  { requiredKeys: [] },
+);
+type Filter = { [Name in "agent_id" | "user_id" | "environment"]?: string } & { [Name in "from" | "to"]?: number };
+
 /** Enough for blocks, and some after them. */
 const scenario = fc.record({
   runs: fc.array(run, { minLength: 300, maxLength: 400, size: "max" }),
   changes: fc.array(fc.record({ at: fc.nat({ max: 299 }), session: pick("s1", "new") }), { maxLength: 20 }),
   deletions: fc.array(fc.nat({ max: 299 }), { maxLength: 40 }),
+  filters: fc.array(filter, { minLength: 6, maxLength: 6 }),
 });
 
 const firstStart = Date.parse("2026-06-01T12:00:00Z");
@@ -77,9 +92,9 @@ describe("conversations and users", () => {
 
   async function store(accountId: string, runs: readonly Run[]) {
     await test.pool.query(
-      `INSERT INTO trace (account_id, id, agent_id, name, status, started_at, ended_at, session_id, user_id, release, tags, written_at)
+      `INSERT INTO trace (account_id, id, agent_id, name, status, started_at, ended_at, session_id, user_id, environment, release, tags, written_at)
        SELECT $1, (r->>'id')::uuid, r->>'agent', 'run', r->>'status', $2::timestamptz + (r->>'start')::int * interval '1 min',
-         $2::timestamptz + ((r->>'start')::int + (r->>'minutes')::int) * interval '1 min', r->>'session', r->>'user', r->>'release',
+         $2::timestamptz + ((r->>'start')::int + (r->>'minutes')::int) * interval '1 min', r->>'session', r->>'user', r->>'environment', r->>'release',
          ARRAY(SELECT json_array_elements_text(r->'tags')), now() - interval '2 hours'
        FROM json_array_elements($3::json) r`,
       [accountId, from, JSON.stringify(runs)],
@@ -122,10 +137,23 @@ describe("conversations and users", () => {
     return { accountId, runs: all.filter(({ id }) => !gone.includes(id)) };
   }
 
-  async function checkOwners(accountId: string, runs: readonly Run[]) {
+  async function checkOwners(accountId: string, all: readonly Run[], { from: first, to: last, ...texts }: Filter) {
+    const runs = all.filter(
+      ({ agent, user, environment, start }) =>
+        agent === (texts.agent_id ?? agent) &&
+        user === (texts.user_id ?? user) &&
+        environment === (texts.environment ?? environment) &&
+        start >= (first ?? start) &&
+        (last === undefined || start < last),
+    );
+    const asked = {
+      ...texts,
+      ...(first !== undefined && { from: timeOf(first) }),
+      ...(last !== undefined && { to: timeOf(last) }),
+    };
     const pages: { id: string }[] = [];
     for (let cursor: string | undefined; ; ) {
-      const query = sessionQuerySchema.parse({ limit: "2", cursor });
+      const query = sessionQuerySchema.parse({ ...asked, limit: "2", cursor });
       const page = await listSessions(test.pool, sumsToList(accountId, query));
       pages.push(...page.sessions);
       if (page.next_cursor === null) break;
@@ -149,9 +177,13 @@ describe("conversations and users", () => {
       const count = new Set(own.flatMap(({ session }) => session ?? [])).size;
       return id === null ? [] : [{ id, sessions: count, ...summaryOf(own) }];
     });
-    const read = await listUsers(test.pool, sumsToList(accountId, sessionQuerySchema.parse({})));
+    const read = await listUsers(test.pool, sumsToList(accountId, sessionQuerySchema.parse(asked)));
     expect(read).toEqual({ users: latest(users), next_cursor: null });
-    for (const { id } of sessions) {
+  }
+
+  async function checkSessions(accountId: string, runs: readonly Run[]) {
+    for (const id of groups(runs, ({ session }) => session).keys()) {
+      if (id === null) continue;
       const session = await readSession(test.pool, { accountId, sessionId: id, after: oldestCursor, limit: 200 });
       expect(session?.traces.map((trace) => trace.id)).toEqual(
         inOrder(runs.filter((each) => each.session === id))
@@ -161,11 +193,13 @@ describe("conversations and users", () => {
     }
   }
 
-  it("agree with a recount, after changes and deletions, in blocks and out of them", async () => {
+  it("agree with a recount, whatever is asked, after changes and deletions, in blocks and out of them", async () => {
     await fc.assert(
       fc.asyncProperty(scenario, async (each) => {
         const { accountId, runs } = await make(each);
-        await checkOwners(accountId, runs);
+        const isOrdered = ({ from: first = 0, to: last = 21 }: Filter) => first < last;
+        for (const asked of [{}, ...each.filters.filter(isOrdered)]) await checkOwners(accountId, runs, asked);
+        await checkSessions(accountId, runs);
       }),
       randomRuns(3),
     );
