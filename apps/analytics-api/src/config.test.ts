@@ -13,6 +13,7 @@ describe("loadConfig", () => {
       redisUrl: undefined,
       processes: 1,
       slots: allSlots,
+      notices: [],
     });
   });
 

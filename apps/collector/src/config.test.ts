@@ -10,6 +10,7 @@ describe("loadConfig", () => {
       metrics: { host: "127.0.0.1", port: 4301, isPortChosen: false },
       database: { url: databaseUrl, directUrl: databaseUrl, maxConnections: 10 },
       processes: 1,
+      notices: [],
       trustedProxies: [],
       countryDatabase: undefined,
       countryHeader: undefined,

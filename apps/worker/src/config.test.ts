@@ -22,6 +22,7 @@ describe("loadConfig", () => {
       staleAfterMs: 86_400_000,
       rootAfterMs: 60_000,
       sweepIntervalMs: 15_000,
+      notices: [],
       webhookNetworks: { isEmpty: true, has: expect.any(Function) },
     });
   });

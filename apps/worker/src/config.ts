@@ -47,6 +47,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     eventRetentionMonths: read.EVENT_RETENTION_MONTHS,
     staleAfterMs: read.TRACE_STALE_AFTER,
     rootAfterMs: read.OTEL_ROOT_AFTER,
+    notices: read.notices,
     sweepIntervalMs,
   };
 }

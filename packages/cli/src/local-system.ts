@@ -6,7 +6,7 @@ import { CommandError } from "./context/command-error.js";
 import { readJsonFile } from "./context/json.js";
 
 /** The repository's root, seen from this file in `src/` or `dist/`. */
-const repositoryFolder = fileURLToPath(new URL("../../../", import.meta.url));
+export const repositoryFolder = fileURLToPath(new URL("../../../", import.meta.url));
 
 const isClone = existsSync(join(repositoryFolder, "pnpm-workspace.yaml"));
 

@@ -31,14 +31,14 @@ export function addDoctorCommand(program: Program): void {
     program
       .command("doctor", about, help)
       .option("--operator", "say what is wrong with an installation, by DATABASE_URL or the running local system")
-      .option("--settings <file>", "with --operator: a file of settings, such as docker/.env")
+      .option("--settings <file>", "with --operator: a file of settings, such as docker/.env; - for standard input")
       .option("--backups <folder>", "with --operator: where its backups are")
       .option("--mail <address>", "with --operator: send a test mail to it", { parse: emailAddress }),
   ).run(async (context, options) => {
     const { env, stdout, now } = context;
     const { settings, backups, mail: mailTo } = options;
     if (options.operator) {
-      const found = await onInstallation(env, { settings, backups, mailTo }, now, (installation) =>
+      const found = await onInstallation(context, { settings, backups, mailTo }, (installation) =>
         examine(installationChecks, installation),
       );
       return report(found, styleOf(stdout, env));

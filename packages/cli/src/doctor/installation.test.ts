@@ -197,7 +197,10 @@ describe("settings", () => {
 
   it("name unknown ones, and what was meant", async () => {
     expect((await tell({ ...passwords, RESEND_KEY: "x" }))["settings"]).toEqual(
-      wrong(/^Nothing reads RESEND_KEY \(did you mean RESEND_API_KEY\?\)\.$/),
+      wrong(/^RESEND_KEY is not read: did you mean RESEND_API_KEY\?\.$/),
+    );
+    expect((await examine({ ALERTS_FROM: "x", HOSTNAME: "x" }))["settings"]).toEqual(
+      wrong(/^ALERTS_FROM is not read: did you mean ALERT_FROM\?\.$/),
     );
   });
 
@@ -246,8 +249,22 @@ describe("settings", () => {
   });
 
   it("are wrong where every client may choose its address", async () => {
-    expect((await tell({ ...passwords, TRUSTED_PROXIES: "10.0.0.0/8" }))["proxies"]).toEqual(good(/Trusted/));
-    expect((await tell({ ...passwords, TRUSTED_PROXIES: "0.0.0.0/0" }))["proxies"]).toEqual(wrong(/0\.0\.0\.0\/0/));
+    expect((await tell({ ...passwords, TRUSTED_PROXIES: "10.0.0.0/8" }))["settings"]).toEqual(good(/All 2/));
+    expect((await tell({ ...passwords, TRUSTED_PROXIES: "0.0.0.0/0" }))["settings"]).toEqual(
+      wrong(/^TRUSTED_PROXIES .*every client may choose its address/),
+    );
+  });
+
+  it("come from standard input too, compared with this release's", async () => {
+    const cli = createCommandLine({ DATABASE_URL: database.url });
+    const args = ["doctor", "--operator", "--json", "--settings", "-"];
+    const { stdout } = await cli.run(args, "COLLECTOR_FILES=x\nNONSENSE=x\n");
+    expect(JSON.parse(stdout).checks).toContainEqual(
+      expect.objectContaining({
+        check: "settings",
+        says: "COLLECTOR_FILES has no effect any more: delete it; NONSENSE is not read.",
+      }),
+    );
   });
 
   it("need the option --operator, and a file", async () => {

@@ -1,6 +1,6 @@
 import { mailVariables, openMailer, readMailSettings } from "@waymark/alerts/mail";
 import { createUuidV7 } from "@waymark/database";
-import { ConfigError, createLogger, readEnv } from "@waymark/service";
+import { ConfigError, createLogger, findNotices, readEnv } from "@waymark/service";
 import { nearestOf } from "@waymark/service/http";
 import { type Check, good, unknown, type Verdict, wrong } from "./check.js";
 import type { Installation } from "./installation.js";
@@ -12,21 +12,26 @@ export const settingsChecks: readonly Check<Installation>[] = [
   { name: "settings", look: checkSettings },
   { name: "passwords", look: checkPasswords },
   { name: "mail", look: checkMail },
-  { name: "proxies", look: checkProxies },
 ];
 
 const noFile = unknown("--settings FILE looks at a file such as docker/.env.");
 
-async function checkSettings({ settings }: Installation): Promise<Verdict> {
-  if (!settings) return noFile;
-  const { path, names, isOpen, known } = settings;
+/** A file has names of Waymark alone, an environment also those of other programs. */
+async function checkSettings({ settings, env, known }: Installation): Promise<Verdict> {
+  const { path, names, isOpen } = settings ?? { path: "", names: [], isOpen: false };
   if (isOpen) return wrong(`Everybody on this machine reads ${path} with its passwords.`, `Run 'chmod 600 ${path}'.`);
-  if (!known) return unknown(`There is no .env.example beside ${path} to compare with.`);
-  const strange = names.filter((name) => !known.has(name) && !name.startsWith("COMPOSE_"));
-  if (strange.length === 0) return good(`All ${names.length} settings are known.`);
-  const told = strange.map((name) => [name, nearestOf(name, [...known])] as const);
-  const list = told.map(([name, near]) => (near ? `${name} (did you mean ${near}?)` : name)).join(", ");
-  return wrong(`Nothing reads ${list}.`, "Mend or delete them; .env.example lists every setting.");
+  if (!known) return unknown("There is no .env.example to compare with.");
+  const notices = findNotices(env, known);
+  const isStrange = (name: string) =>
+    !known.includes(name) && !name.startsWith("COMPOSE_") && !notices.some((notice) => notice.name === name);
+  const told = names.filter(isStrange).map((name) => {
+    const near = nearestOf(name, known);
+    return { name, says: near ? `is not read: did you mean ${near}?` : "is not read" };
+  });
+  const problems = [...notices, ...told].map(({ name, says }) => `${name} ${says}`);
+  if (problems.length > 0)
+    return wrong(`${problems.join("; ")}.`, "Mend or delete them; .env.example lists every setting.");
+  return settings ? good(`All ${names.length} settings are known.`) : noFile;
 }
 
 async function checkPasswords({ settings, env }: Installation): Promise<Verdict> {
@@ -69,15 +74,4 @@ async function sendTestMail(env: Installation["env"], to: string): Promise<Verdi
     if (error instanceof ConfigError) return wrong(`${error.problems.join("; ")}.`, cure);
     throw error;
   }
-}
-
-async function checkProxies({ env }: Installation): Promise<Verdict> {
-  const text = env["TRUSTED_PROXIES"];
-  if (!text) return good("None is trusted: the connection's address counts.");
-  const wide = text.split(/[\s,]+/).filter((network) => /\/[0-7]$/.test(network));
-  if (wide.length === 0) return good(`Trusted: ${text}.`);
-  return wrong(
-    `TRUSTED_PROXIES has ${wide.join(", ")}: every client may choose its address.`,
-    "Name the proxies alone.",
-  );
 }

@@ -40,12 +40,19 @@ describe("readEnv", () => {
     expect(readEnv({ DATABASE_URL: commas }, shape).DATABASE_URL).toBe(commas);
   });
 
+  it("names a misspelt variable beside the one that is missing", () => {
+    expect(readAndCatch({ DATABSE_URL: "postgres://u:secret@h/w" }).problems).toEqual([
+      "DATABASE_URL must be set",
+      "DATABSE_URL is not read: did you mean DATABASE_URL?",
+    ]);
+  });
+
   it("takes bounds themselves", () => {
     const read = (text: string) => readEnv({ N: text }, { N: integerVariable({ min: 1, max: 9 }) }).N;
     expect([read("1"), read("9")]).toEqual([1, 9]);
     expect(() => read("0")).toThrow(ConfigError);
     expect(() => read("10")).toThrow(ConfigError);
-    expect(readEnv({ NAME: "x" }, { NAME: z.string() })).toEqual({ NAME: "x" });
+    expect(readEnv({ NAME: "x" }, { NAME: z.string() })).toEqual({ NAME: "x", notices: [] });
   });
 });
 
@@ -64,7 +71,7 @@ describe("durationVariable", () => {
     ["7776000", 7_776_000_000],
     ["", undefined],
   ])("reads %j as %s milliseconds", (AFTER, expected) => {
-    expect(readEnv({ AFTER }, shape)).toEqual(expected === undefined ? {} : { AFTER: expected });
+    expect(readEnv({ AFTER }, shape).AFTER).toBe(expected);
   });
 
   it.each([

@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import { availableParallelism } from "node:os";
 import { z } from "zod";
 import { isPublicAddress } from "../fields/public-address.js";
+import { findNotices, type SettingNotice } from "./setting-notices.js";
 
 /** The environment is missing settings or has wrong ones; `problems` has a line per variable, never its value. */
 export class ConfigError extends Error {
@@ -16,13 +17,15 @@ export class ConfigError extends Error {
 export function readEnv<Shape extends z.ZodRawShape>(
   env: NodeJS.ProcessEnv,
   shape: Shape,
-): z.output<z.ZodObject<Shape>> {
+): z.output<z.ZodObject<Shape>> & { notices: readonly SettingNotice[] } {
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ""));
   const result = z.object(shape).safeParse(set, {
     error: (issue) => (issue.input === undefined ? "must be set" : undefined),
   });
-  if (result.success) return result.data;
-  throw new ConfigError(result.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`));
+  const notices = findNotices(env, Object.keys(shape));
+  if (result.success) return { ...result.data, notices };
+  const problems = result.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`);
+  throw new ConfigError([...problems, ...notices.map(({ name, says }) => `${name} ${says}`)]);
 }
 
 export const readable = <Content>(variable: string, content: Promise<Content>) =>
@@ -116,18 +119,6 @@ function isPublicHost(host: string): boolean {
   return isIP(address) === 0 ? !privateName.test(host) : isPublicAddress(address);
 }
 
-/** Settings of earlier versions, without effect. */
-const deletedSettings = [
-  "ALERT_MAILS_PER_TRACE_PER_HOUR",
-  "COLLECTOR_FILES",
-  "COLLECTOR_RATE_LIMIT_PER_SITE",
-  "SWEEP_INTERVAL_SECONDS",
-];
-
-export function findDeletedSettings(env: NodeJS.ProcessEnv): string[] {
-  return deletedSettings.filter((name) => env[name]);
-}
-
 export const commonVariables = {
   DATABASE_URL: urlVariable(["postgres:", "postgresql:"]),
   DIRECT_DATABASE_URL: urlVariable(["postgres:", "postgresql:"]).optional(),
@@ -187,8 +178,9 @@ function processesOf(read: { WEB_CONCURRENCY: number | "auto"; DATABASE_POOL_SIZ
 
 /** The settings that all HTTP services have. @param service the beginning of its ports' variables, such as `TRACE_API` */
 export function httpConfig<Service extends string>(
-  read: z.output<z.ZodObject<typeof httpVariables>> &
-    Readonly<Record<`${NoInfer<Service>}_PORT` | `${NoInfer<Service>}_METRICS_PORT`, number>>,
+  read: z.output<z.ZodObject<typeof httpVariables>> & { notices: readonly SettingNotice[] } & Readonly<
+      Record<`${NoInfer<Service>}_PORT` | `${NoInfer<Service>}_METRICS_PORT`, number>
+    >,
   service: Service,
   env: NodeJS.ProcessEnv,
 ) {
@@ -197,5 +189,6 @@ export function httpConfig<Service extends string>(
     metrics: metricsConfig(read, `${service}_METRICS_PORT` as const, env),
     database: databaseConfig(read),
     processes: processesOf(read),
+    notices: read.notices,
   };
 }

@@ -29,4 +29,5 @@ export {
   readiness,
 } from "./operations-server.js";
 export { type ProcessLike, type Running, runProcess } from "./run-process.js";
+export { findNotices, warnOfSettings } from "./setting-notices.js";
 export { type FurtherServer, startHttpService } from "./start-http-service.js";

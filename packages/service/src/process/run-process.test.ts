@@ -53,22 +53,6 @@ describe("runProcess", () => {
     expect(said()).toContain("PORT must be set");
   });
 
-  it("names the settings of earlier versions that are set, once for all processes", async () => {
-    const warned = async (env: NodeJS.ProcessEnv) => {
-      const lines: string[] = [];
-      const destination = { write: (line: string) => void lines.push(line) };
-      const spoken = createLogger({ service: "s", level: "warn", destination });
-      await runProcess(Object.assign(makeProcess().node, { env }), spoken, async () => ({
-        stop: async () => undefined,
-      }));
-      return lines.map((line) => JSON.parse(line).settings);
-    };
-    const old = { COLLECTOR_RATE_LIMIT_PER_SITE: "1", COLLECTOR_FILES: "" };
-    expect(await warned({ ...old, COLLECTOR_PORT: "0" })).toEqual([["COLLECTOR_RATE_LIMIT_PER_SITE"]]);
-    expect(await warned({ ...old, WAYMARK_PROCESS: "1/2" })).toEqual([]);
-    expect(await warned({ COLLECTOR_PORT: "0" })).toEqual([]);
-  });
-
   it("warns of a held event loop, with the work in hand", async () => {
     const { node } = makeProcess();
     const lines: string[] = [];

@@ -1,6 +1,5 @@
 import type { DestinationStream, Logger } from "pino";
-import { placeIn } from "./cluster/messages.js";
-import { ConfigError, findDeletedSettings } from "./env.js";
+import { ConfigError } from "./env.js";
 import { ListenError } from "./listen.js";
 
 const tickMs = 50;
@@ -96,8 +95,6 @@ export async function runProcess(node: ProcessLike, log: Logger, start: () => Pr
     log.fatal({ err: error }, "uncaught exception");
     void stop("uncaught exception", 1);
   });
-  const settings = findDeletedSettings(node.env);
-  if (settings.length > 0 && !placeIn(node.env)) log.warn({ settings }, "these settings have no effect any more");
   try {
     running = await start();
     watchEventLoop(log, (since) => running?.inHand?.(since) ?? []);

@@ -16,7 +16,7 @@ const config = {
 type Options = HttpServiceOptions<typeof config>;
 
 /** The process notes its exit instead of ending. */
-async function start(options: Pick<Options, "openApp"> & Partial<Options>) {
+async function start(options: Pick<Options, "openApp"> & Partial<Options>, of: object = {}) {
   const emitter = new EventEmitter();
   const errors: string[] = [];
   const ended = new Promise<number>((resolve) => {
@@ -24,6 +24,7 @@ async function start(options: Pick<Options, "openApp"> & Partial<Options>) {
       env: { LOG_LEVEL: "silent" },
       exit: resolve,
       stderr: { write: (text: string) => errors.push(text) },
+      ...of,
     });
   });
   await startHttpService(emitter as unknown as NodeJS.Process, {
@@ -35,6 +36,28 @@ async function start(options: Pick<Options, "openApp"> & Partial<Options>) {
 }
 
 describe("startHttpService", () => {
+  it("warns of settings in its log, once for all processes", async () => {
+    const warned = async (env: NodeJS.ProcessEnv) => {
+      const lines: string[] = [];
+      const log = { write: (line: string) => void lines.push(line) };
+      await start(
+        {
+          openApp: () => {
+            throw new ConfigError([]);
+          },
+          loadConfig: () => ({ ...config, notices }),
+        },
+        { env, log },
+      );
+      return lines.map((line) => JSON.parse(line)).filter(({ level }) => level === "warn");
+    };
+    const notices = [{ name: "LOGLEVEL", says: "is not read: did you mean LOG_LEVEL?" }];
+    expect(await warned({})).toEqual([
+      expect.objectContaining({ setting: "LOGLEVEL", msg: "LOGLEVEL is not read: did you mean LOG_LEVEL?" }),
+    ]);
+    expect(await warned({ WAYMARK_PROCESS: "1/2" })).toEqual([]);
+  });
+
   it("opens the app on the named pool, and stops it while the pool still answers", async () => {
     let parts: ServiceParts<typeof config> | undefined;
     let nameAtStop: unknown;

@@ -20,6 +20,7 @@ import {
   readiness,
 } from "./operations-server.js";
 import { type ProcessLike, type Running, runProcess } from "./run-process.js";
+import { type SettingNotice, warnOfSettings } from "./setting-notices.js";
 
 export interface HttpServiceConfig {
   http: { host: string; port: number };
@@ -27,6 +28,7 @@ export interface HttpServiceConfig {
   database: ReturnType<typeof databaseConfig>;
   redisUrl?: string | undefined;
   processes?: number;
+  notices?: readonly SettingNotice[];
 }
 
 export interface ServiceParts<Config> {
@@ -86,6 +88,7 @@ export async function startHttpService<Config extends HttpServiceConfig>(
       const { joinPrimary } = await import("./cluster/siblings.js");
       return openService(options, config, log, joinPrimary(node, place));
     }
+    warnOfSettings(log, config.notices);
     if (processes === 1) return openService(options, config, log, undefined, node.furtherPort);
     const { openPrimary } = await import("./cluster/primary.js");
     const operations = { ...metrics, portVariable: names.metricsPort };

@@ -1,6 +1,7 @@
 import { validationError } from "@waymark/errors";
 import type { Request } from "express";
 import { z } from "zod";
+import { editDistance } from "../../fields/edit-distance.js";
 import type { JsonBody } from "../body/json-body.js";
 import { inSteps } from "../limits/work-shares.js";
 
@@ -160,21 +161,4 @@ function distanceOf(given: string, known: string): number {
   const [short, long] = given.length < known.length ? [given, known] : [known, given];
   if (short.length >= 3 && long.startsWith(short)) return 0.5;
   return editDistance(given, known);
-}
-
-/** The Damerau-Levenshtein distance, computed row by row. */
-function editDistance(from: string, to: string): number {
-  let before: number[] = [];
-  let row = Array.from({ length: to.length + 1 }, (_, column) => column);
-  for (let i = 1; i <= from.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= to.length; j++) {
-      const replaced = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
-      const isSwap = i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1];
-      const swapped = isSwap ? (before[j - 2] ?? 0) + 1 : replaced;
-      next.push(Math.min(replaced, swapped, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    [before, row] = [row, next];
-  }
-  return row[to.length] ?? 0;
 }
