@@ -81,8 +81,11 @@ const manifest = {
   },
 };
 writeFileSync(join(target, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
-// The program reads its version beside its folder, as in a clone.
-writeFileSync(join(target, "packages/cli/package.json"), `${JSON.stringify({ type, version }, null, 2)}\n`);
+// Programs read their version beside their folder, as in a clone.
+for (const name of ["cli", "service"]) {
+  mkdirSync(join(target, "packages", name), { recursive: true });
+  writeFileSync(join(target, "packages", name, "package.json"), `${JSON.stringify({ type, version }, null, 2)}\n`);
+}
 
 /** Gives each of our files the place that it has in the repository, in whichever chunk it ends. */
 function keepPlaces({ onLoad, onResolve }) {

@@ -30,7 +30,9 @@ function readVersion() {
   const python = /^version = "([^"]+)"/m.exec(
     readFileSync(join(root, "packages/client-python/pyproject.toml"), "utf8"),
   );
-  const manifests = ["cli", "client"].map((name) => readJson(join(root, "packages", name, "package.json")).version);
+  const manifests = ["cli", "client", "service"].map(
+    (name) => readJson(join(root, "packages", name, "package.json")).version,
+  );
   const versions = new Set([python?.[1], ...manifests, ...(options.tag ? [options.tag.replace(/^v/, "")] : [])]);
   const [version, other] = versions;
   if (other !== undefined)

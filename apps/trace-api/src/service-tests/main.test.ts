@@ -216,7 +216,7 @@ const hasJustBegun = "clock_timestamp() - query_start < interval '300 ms'";
 /** Waits until so many sessions of services are in a state, given as a condition on `pg_stat_activity`. */
 async function until(what: string, condition: string, sessions: number): Promise<void> {
   const sql = `SELECT FROM pg_stat_activity
-    WHERE application_name = 'waymark trace-api' AND datname = current_database() AND ${condition}`;
+    WHERE application_name LIKE 'waymark trace-api %' AND datname = current_database() AND ${condition}`;
   for (const end = Date.now() + 120_000; Date.now() < end; await pause(5))
     if ((await pool.query(sql)).rowCount === sessions) return;
   throw new Error(`Waited in vain until ${what}`);

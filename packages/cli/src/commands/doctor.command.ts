@@ -16,8 +16,8 @@ const deadlineMs = 1_400;
 const help = `
 The exit code is 1 when something is wrong. Nothing is stored: to learn the key's scope it sends a run without its members.
 
-With --operator it looks at an installation instead: database, schema, roles, clock, connections, disk, waiting mails, Redis,
-addresses and certificates, backup, settings. It changes nothing; with --mail it sends a mail.
+With --operator it looks at an installation instead: database, schema, roles, clock, releases, connections, disk, waiting mails,
+Redis, addresses and certificates, backup, settings. It changes nothing; with --mail it sends a mail.
 
 Examples:
   $ waymark doctor

@@ -77,6 +77,9 @@ function certificateDays(url: URL, now: Date): Promise<number | string> {
     };
     socket.once("secureConnect", () => end((Date.parse(socket.getPeerCertificate().valid_to) - now.getTime()) / dayMs));
     socket.once("timeout", () => end("no answer in time"));
-    socket.once("error", (error) => end(error.message));
+    // OpenSSL's own messages have its source's lines.
+    socket.once("error", (error: NodeJS.ErrnoException) =>
+      end(error.code?.startsWith("ERR_SSL") ? `no TLS (${error.code})` : error.message),
+    );
   });
 }

@@ -24,6 +24,7 @@ export const databaseChecks: readonly Check<Installation>[] = [
   { name: "roles", look: asked(checkRoles) },
   { name: "durability", look: asked(checkDurability) },
   { name: "clock", look: asked(checkClock) },
+  { name: "versions", look: asked(checkVersions) },
   { name: "connections", look: asked(checkConnections) },
   { name: "disk", look: asked(checkDisk) },
   { name: "vacuum", look: asked(checkVacuum) },
@@ -105,6 +106,27 @@ async function checkClock(pool: pg.Pool, { now }: Installation): Promise<Verdict
   );
 }
 
+/** Pools name the service and its release; a pooler passes that on. */
+const versionsSql = `
+  SELECT split_part(application_name, ' ', 2) AS service, split_part(application_name, ' ', 3) AS release
+  FROM pg_stat_activity WHERE datname = current_database() AND application_name ~ '^waymark [a-z-]+ [0-9]+[.]'
+  GROUP BY 1, 2 ORDER BY 2, 1`;
+
+async function checkVersions(pool: pg.Pool): Promise<Verdict> {
+  const { rows } = await pool.query<{ service: string; release: string }>(versionsSql);
+  if (rows.length === 0) return unknown("No service is connected to the database.");
+  const releases = [...new Set(rows.map(({ release }) => release))];
+  const told = releases.map((release) => {
+    const services = rows.filter((row) => row.release === release).map(({ service }) => service);
+    return `${release} (${services.join(", ")})`;
+  });
+  if (releases.length > 1)
+    return wrong(`Services run several releases: ${told.join(", ")}.`, "Upgrade those left behind: docker/upgrade.sh.");
+  if (!rows.some(({ service }) => service === "worker"))
+    return wrong("No worker is connected: nobody sends alerts, nothing old is deleted.", "Start it, or read its log.");
+  return good(`All run ${told.join()}.`);
+}
+
 const connectionsSql = `
   SELECT (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')::int AS used,
     (current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int) AS most`;
@@ -116,29 +138,58 @@ async function checkConnections(pool: pg.Pool): Promise<Verdict> {
   return wrong(says, "Lower DATABASE_POOL_SIZE, put pgbouncer in front, or raise max_connections.");
 }
 
-/** Partitions count with their table. Reads sizes of files. */
+/**
+ * Partitions count with their table. Growth is the rows that Postgres has counted since it began to count, by their mean size.
+ * Reads sizes of files.
+ */
 const sizesSql = `
-  SELECT COALESCE(parent.relname, own.relname) AS name, sum(pg_total_relation_size(own.oid))::float8 AS bytes
-  FROM pg_class AS own LEFT JOIN pg_inherits ON inhrelid = own.oid LEFT JOIN pg_class AS parent ON parent.oid = inhparent
+  SELECT COALESCE(parent.relname, own.relname) AS name, sum(pg_total_relation_size(own.oid))::float8 AS bytes,
+    sum(pg_total_relation_size(own.oid) * (n_tup_ins - n_tup_del) / greatest(n_live_tup, 100)::float8 / $1) AS a_day
+  FROM pg_class AS own JOIN pg_stat_user_tables AS counted ON counted.relid = own.oid
+    LEFT JOIN pg_inherits ON inhrelid = own.oid LEFT JOIN pg_class AS parent ON parent.oid = inhparent
   WHERE own.relkind = 'r' AND own.relnamespace = 'public'::regnamespace
-  GROUP BY 1 ORDER BY 2 DESC LIMIT 3`;
+  GROUP BY 1 ORDER BY 2 DESC`;
 
-/** A sum over the accounts' rows of one month. */
+const leastDaysCounted = 1;
+const mostDaysToFull = 30;
+
+/** The largest tables, and what all grow by; undefined in an installation's first day. */
+async function readTables(pool: pg.Pool, days: number) {
+  const { rows } = await pool.query<{ name: string; bytes: number; a_day: number }>(sizesSql, [Math.max(days, 0.001)]);
+  const isCounted = days >= leastDaysCounted;
+  const grows = (bytes: number) => (isCounted && bytes > 0 ? `, ${formatBytes(bytes)} more a day` : "");
+  const [top, growing] = [rows.slice(0, 3), rows.reduce((sum, table) => sum + Math.max(table.a_day, 0), 0)];
+  const text = top.map((table) => `${table.name} ${formatBytes(table.bytes)}${grows(table.a_day)}`).join("; ");
+  return { text, bytesADay: isCounted && growing > 0 ? growing : undefined };
+}
+
+/** A sum over the accounts' rows of one month. Counting began with the installation, or at a crash. */
 const diskSql = `
   SELECT pg_database_size(current_database())::float8 AS bytes,
     (SELECT COALESCE(sum(bytes), 0) FROM trace_usage WHERE month = date_trunc('month', now() AT TIME ZONE 'UTC'))::float8 AS month,
-    current_setting('data_directory', true) AS folder`;
+    current_setting('data_directory', true) AS folder,
+    (SELECT extract(epoch FROM now() - greatest(stats_reset, (SELECT min(started_at) FROM _prisma_migrations))) / 86400
+      FROM pg_stat_database WHERE datname = current_database())::float8 AS days`;
+
+interface Disk {
+  bytes: number;
+  month: number;
+  folder: string | null;
+  days: number;
+}
 
 async function checkDisk(pool: pg.Pool): Promise<Verdict> {
-  const { bytes, month, folder } = await one<{ bytes: number; month: number; folder: string | null }>(pool, diskSql);
-  const { rows } = await pool.query<{ name: string; bytes: number }>(sizesSql);
-  const tables = rows.map((table) => `${table.name} ${formatBytes(table.bytes)}`).join(", ");
-  const says = `${formatBytes(bytes)} in all (${tables}); spans of ${formatBytes(month)} came this month.`;
+  const { bytes, month, folder, days } = await one<Disk>(pool, diskSql);
+  const { text, bytesADay } = await readTables(pool, days);
+  const says = `${formatBytes(bytes)} in all (${text}); spans of ${formatBytes(month)} came this month.`;
   if (!folder || !existsSync(folder)) return good(says);
   const { bavail, blocks, bsize } = await statfs(folder);
   const free = `${formatBytes(bavail * bsize)} of the disk are free.`;
-  if (bavail >= blocks * leastFreeShare) return good(`${says} ${free}`);
-  return wrong(`${free} ${says}`, "Enlarge the disk, or shorten retention: Postgres stops when it is full.");
+  const cure = "Enlarge the disk, or shorten retention: Postgres stops when it is full.";
+  const daysLeft = bytesADay && (bavail * bsize) / bytesADay;
+  if (daysLeft !== undefined && daysLeft < mostDaysToFull)
+    return wrong(`The disk is full in ${Math.floor(daysLeft)} days at the present growth. ${free} ${says}`, cure);
+  return bavail >= blocks * leastFreeShare ? good(`${says} ${free}`) : wrong(`${free} ${says}`, cure);
 }
 
 const vacuumSql = `

@@ -51,7 +51,12 @@ async function checkRedis({ env }: Installation): Promise<Verdict> {
     return wrong(`It drops jobs when its memory is full (${policy}).`, "Set maxmemory-policy noeviction.");
   if (told.get("cluster_enabled") === "1")
     return wrong("It is a cluster, which keeps a queue's keys apart.", "Use one server with replicas, or none.");
-  return good(`Redis ${told.get("redis_version") ?? ""} answers, and drops no jobs.`);
+  if (told.get("aof_enabled") === "0")
+    return wrong(
+      "It keeps no log of its writes: a crash loses queued jobs, and alerts come later.",
+      "Set appendonly yes.",
+    );
+  return good(`Redis ${told.get("redis_version") ?? ""} answers, and keeps jobs.`);
 }
 
 const timer = "Look at the timer that runs 'waymark backup'.";

@@ -29,8 +29,8 @@ async function checkSettings({ settings, env, known }: Installation): Promise<Ve
     return { name, says: near ? `is not read: did you mean ${near}?` : "is not read" };
   });
   const problems = [...notices, ...told].map(({ name, says }) => `${name} ${says}`);
-  if (problems.length > 0)
-    return wrong(`${problems.join("; ")}.`, "Mend or delete them; .env.example lists every setting.");
+  const cure = "Mend or delete them; .env.example lists every setting.";
+  if (problems.length > 0) return wrong(`${problems.join("; ")}.`.replace("?.", "?"), cure);
   return settings ? good(`All ${names.length} settings are known.`) : noFile;
 }
 

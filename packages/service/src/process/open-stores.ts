@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import {
   checkParameters,
@@ -143,6 +144,12 @@ interface DatabaseOptions {
   pool?: Partial<PoolOptions> | undefined;
 }
 
+/** The version of the tag, which `pnpm release` compares. */
+function readRelease(): string {
+  const manifest = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  return (JSON.parse(manifest) as { version: string }).version;
+}
+
 /** Opens a service's pool with its metrics and readiness checks. @throws ConfigError as {@link openStores} */
 export async function openDatabase({ service, config: { database, redisUrl }, log, pool: settings }: DatabaseOptions) {
   const { url, maxConnections, isPooledByTransaction, isStandbyRequired } = database;
@@ -150,7 +157,8 @@ export async function openDatabase({ service, config: { database, redisUrl }, lo
     connectionString: url,
     maxConnections,
     isPooledByTransaction,
-    applicationName: `waymark ${service}`,
+    // The operator's doctor compares the releases of all who are connected.
+    applicationName: `waymark ${service} ${readRelease()}`,
     ...serviceTimeouts,
     ...settings,
     onIdleError: (err: Error) => log.warn({ err }, "an idle database connection broke"),
