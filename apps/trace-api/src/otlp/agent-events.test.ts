@@ -72,6 +72,7 @@ function codexPrompt(conversation: string, from: number, text: string) {
       "http.response.status_code": 200,
     }),
     codex(conversation, from + 400, "sse_event", { "event.kind": "response.output_item.done", duration_ms: "1" }),
+    codex(conversation, from + 499, "sse_event", { "event.kind": "response.completed", duration_ms: "2" }),
     codex(conversation, from + 500, "sse_event", {
       "event.kind": "response.completed",
       input_token_count: "1000",

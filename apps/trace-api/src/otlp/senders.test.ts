@@ -13,13 +13,15 @@ interface Sender {
 }
 
 const document = readFileSync(new URL("../../SENDERS.md", import.meta.url), "utf8");
+const [, table = ""] = /\n\| sender .*\n\| -.*\n((?:\|.*\n)+)/.exec(document) ?? [];
 const rows = new Map(
-  document
+  table
+    .trimEnd()
     .split("\n")
-    .filter((line) => line.startsWith("| "))
     .map((line) => line.split("|").map((cell) => cell.trim()))
     .map(([, sender = "", ...cells]) => [sender, cells.slice(0, -2)]),
 );
+const recordings = readFixture<Sender>("senders.ndjson");
 
 /** The kinds of the spans with texts, and which half of them where the other never came. */
 function textsOf(spans: readonly Span[]): string {
@@ -50,7 +52,11 @@ describe("the senders of SENDERS.md", () => {
     return (await account.get(`/api/v1/traces/${body.traces[0].id}?include=kind,usage,labels`).expect(200)).body;
   }
 
-  it.each(readFixture<Sender>("senders.ndjson"))("bring what the row of $sender says", async (recorded) => {
+  it("have a recording each, and each recording a row", () => {
+    expect([...rows.keys()].sort()).toEqual(recordings.map(({ sender }) => sender).sort());
+  });
+
+  it.each(recordings)("bring what the row of $sender says", async (recorded) => {
     const account = await test.makeAccount("pro");
     const { request, logs } = recorded;
     const sent = Buffer.from(JSON.stringify(logs ?? {}));

@@ -63,9 +63,14 @@ export function answerOf(record: LogRecord): LogRecord {
 function detailsOf(answer: string): Pick<LogRecord, "eventName" | "body" | "attributes"> | undefined {
   if (answer === "" || redacted.has(answer)) return undefined;
   const parts = { parts: list(object({ type: string("text"), content: string(answer) })) };
-  const output = list(object({ role: string("assistant"), ...parts }));
-  return { eventName: detailsEvent, body: null, attributes: [{ key: "gen_ai.output.messages", value: output }] };
+  return detailsWith(list(object({ role: string("assistant"), ...parts })));
 }
+
+const detailsWith = (output: AnyValue) => ({
+  eventName: detailsEvent,
+  body: null,
+  attributes: [{ key: "gen_ai.output.messages", value: output }],
+});
 
 type MakeEvent = (run: Run) => AgentEvent;
 const nothing: AgentEvent = { spans: [], logs: [] };
@@ -85,6 +90,12 @@ const claudeEvents: Readonly<Record<string, MakeEvent>> = {
       logs: details ? [run.requestId, run.rootId].map((id) => ({ ...run.log(id), ...details })) : [],
     };
   },
+  api_response_body: (run) => {
+    const message = run.text("body");
+    const isWhole = message.startsWith("{") && run.text("body_truncated") !== "true";
+    const log = run.log(run.requestId);
+    return { spans: [], logs: [isWhole ? { ...log, ...detailsWith(string(`[${message}]`)) } : log] };
+  },
   tool_result: (run) => run.tool(run.text("tool_use_id"), run.text("error") || run.text("error_type")),
   tool_decision: (run) => {
     if (run.text("decision") !== "reject") return { spans: [], logs: [run.log(run.toolId(run.text("tool_use_id")))] };
@@ -98,7 +109,8 @@ const codexEvents: Readonly<Record<string, MakeEvent>> = {
   sse_event: (run) => {
     const error = run.text("error.message");
     if (error !== "") return run.span(`chat ${run.text("model")}`, run.ownId, { error });
-    return run.text("event.kind") === "response.completed" ? run.span(`chat ${run.text("model")}`, run.ownId) : nothing;
+    // An event of this kind without tokens comes first.
+    return run.text("output_token_count") === "" ? nothing : run.span(`chat ${run.text("model")}`, run.ownId);
   },
   api_request: (run) => {
     const error = run.text("error.message");

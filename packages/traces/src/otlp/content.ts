@@ -188,7 +188,7 @@ function contentOfEvent(said: readonly KeyValue[], { attribute, role }: EventSou
   return `{${members.join(",")}}`;
 }
 
-/** Longer inputs are not searched for a title. */
+/** Longer inputs are not searched for a title. Claude Code's spans begin what the user says with `[USER]`. */
 const maxTitled = 65_536;
 const maxTitle = 200;
 const maxTitleDepth = 5;
@@ -196,7 +196,8 @@ const maxTitleDepth = 5;
 /** The first line of what the user says first in an input; undefined where nobody is known to say something. */
 export function titleOf(input: string | null): string | undefined {
   if (input === null || input.length > maxTitled) return undefined;
-  const line = saidIn(JSON.parse(input), 0)?.trim().split("\n", 1)[0] ?? "";
+  const said = saidIn(JSON.parse(input), 0)?.replace(/^\[USER\]\n/, "");
+  const line = said?.trim().split("\n", 1)[0] ?? "";
   return storableText(line.trim(), maxTitle) || undefined;
 }
 
@@ -263,8 +264,8 @@ export function findLogContent(name: string, { attributes, body }: LogRecord): L
 /** Labels of a span or resource; absent ones are left out. */
 export type SomeLabels = { [Name in (typeof textLabels)[number]]?: string } & { tags?: readonly string[] };
 
-/** OpenInference's metadata, as JSON. */
-const metadataName = "metadata";
+/** OpenInference's and Braintrust's metadata, as JSON. */
+const metadataNames = new Set(["metadata", "braintrust.metadata"]);
 /** Parsing more would take long. */
 const maxMetadata = 16_384;
 
@@ -296,7 +297,7 @@ export function labelsOf(attributes: readonly KeyValue[]): SomeLabels | null {
   for (const { key, value } of attributes) {
     const place = places.get(key);
     if (place) found.add(place, value);
-    else if (key === metadataName) addMetadata(found, textOfValue(value));
+    else if (metadataNames.has(key)) addMetadata(found, textOfValue(value));
   }
   return found.labels;
 }

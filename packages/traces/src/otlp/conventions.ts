@@ -89,7 +89,7 @@ export const conventions: readonly Convention[] = [
       inputTokens: ["gen_ai.usage.input_tokens"],
       outputTokens: ["gen_ai.usage.output_tokens"],
       cachedInputTokens: ["gen_ai.usage.cache_read.input_tokens"],
-      cacheWriteTokens: ["gen_ai.usage.cache_creation.input_tokens"],
+      cacheWriteTokens: ["gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_write.input_tokens"],
       reasoningTokens: ["gen_ai.usage.reasoning.output_tokens"],
       model: ["gen_ai.response.model"],
       requestedModel: ["gen_ai.request.model"],
@@ -159,6 +159,13 @@ export const conventions: readonly Convention[] = [
     origin: "https://github.com/firebase/genkit (attributes of its tracer)",
     input: [{ attributes: { input: "genkit:input" } }],
     output: [{ attributes: { output: "genkit:output" } }],
+  },
+  {
+    name: "LangSmith",
+    origin: "https://docs.langchain.com/langsmith/trace-with-opentelemetry, langsmith 0.12.0",
+    input: [],
+    output: [],
+    usage: { tokenDetails: "langsmith.usage_metadata", provider: ["langsmith.metadata.ls_provider"] },
   },
   {
     name: "OpenTelemetry, generative AI, before 1.28, and OpenLLMetry",
@@ -243,6 +250,7 @@ export const conventions: readonly Convention[] = [
       { attributes: { prompt: "user_prompt" }, format: "text" },
       { attributes: { input: "tool_input" } },
       { attributes: { command: "full_command" }, format: "text" },
+      { attributes: { context: "new_context" }, format: "text" },
     ],
     output: [{ attributes: { output: "response.model_output" } }],
     usage: {
@@ -263,13 +271,14 @@ export const conventions: readonly Convention[] = [
       inputTokens: ["input_token_count"],
       outputTokens: ["output_token_count"],
       cachedInputTokens: ["cached_token_count"],
+      cacheWriteTokens: ["cache_write_token_count"],
       reasoningTokens: ["reasoning_token_count"],
     },
   },
 ];
 
-/** Counts of cached tokens that are not within the input: Claude Code tells Anthropic's own. */
-export const cacheCountsApart = ["cache_read_tokens", "cache_creation_tokens"] as const;
+/** The input without its cached tokens: Anthropic's own count, as Claude Code tells it. */
+export const inputBesideCache = "input_tokens";
 
 /** The event of a judgement of its span, https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-events/ */
 export const evaluationEvent = "gen_ai.evaluation.result";
@@ -296,6 +305,8 @@ export const eventSources: ReadonlyMap<string, EventSource> = new Map<string, Ev
   ["gen_ai.assistant.message", { direction: "input", role: "assistant" }],
   ["gen_ai.tool.message", { direction: "input", role: "tool" }],
   [choiceEvent, { direction: "output" }],
+  // Claude Code's, of a tool's span.
+  ["tool.output", { direction: "output", attribute: "output" }],
 ]);
 
 /** Carries the current convention's attributes in place of the span, https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-events/ */
@@ -354,7 +365,9 @@ export const labelSources: readonly LabelSource[] = [
     tags: ["tag.tags"],
   },
   { origin: "https://traceloop.com/docs/openllmetry/tracing/association", prefix: "traceloop.association.properties." },
-  { origin: "https://ai-sdk.dev/docs/ai-sdk-core/telemetry", prefix: "ai.telemetry.metadata." },
+  { origin: "https://ai-sdk.dev/docs/ai-sdk-core/telemetry", prefix: "ai.settings.context." },
+  { origin: "https://ai-sdk.dev/docs/ai-sdk-core/telemetry, version 6", prefix: "ai.telemetry.metadata." },
+  { origin: "LiteLLM", user_id: ["metadata.user_api_key_end_user_id", "metadata.user_api_key_user_id"] },
   {
     origin: "https://docs.langchain.com/langsmith/trace-with-opentelemetry",
     tags: ["langsmith.span.tags"],
@@ -367,7 +380,7 @@ export const labelSources: readonly LabelSource[] = [
     user_id: ["mlflow.trace.user"],
   },
   { origin: "https://google.github.io/adk-docs", session_id: ["gcp.vertex.agent.session_id"] },
-  { origin: "https://developers.openai.com/codex/config-file/config-advanced", session_id: ["conversation.id"] },
+  { origin: "https://github.com/openai/codex", session_id: ["conversation.id"], user_id: ["user.account_id"] },
   { origin: "https://logfire.pydantic.dev", tags: ["logfire.tags"] },
 ];
 

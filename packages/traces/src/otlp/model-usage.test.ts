@@ -136,6 +136,37 @@ describe("the usage of a span", () => {
       { "ai.model.id": "gpt-4o", "ai.usage.promptTokens": 20, "ai.usage.completionTokens": 10 },
       { model: "gpt-4o", tokens: tokens(20, 10) },
     ],
+    [
+      "LangSmith",
+      {
+        "gen_ai.system": "langchain",
+        "langsmith.metadata.ls_provider": "Anthropic",
+        "gen_ai.request.model": "claude-sonnet-4-5",
+        "gen_ai.usage.input_tokens": 40,
+        "gen_ai.usage.output_tokens": 7,
+        "langsmith.usage_metadata": {
+          input_tokens: 40,
+          output_tokens: 7,
+          total_tokens: 47,
+          input_token_details: { cache_read: 30, cache_creation: 4 },
+          output_token_details: { reasoning: 2 },
+        },
+      },
+      { provider: "anthropic", model: "claude-sonnet-4-5", tokens: tokens(40, 7, 30, 4, 2) },
+    ],
+    [
+      "Codex",
+      {
+        "gen_ai.provider.name": "openai",
+        model: "gpt-5-codex",
+        input_token_count: "1436",
+        output_token_count: "37",
+        cached_token_count: "1024",
+        cache_write_token_count: "200",
+        reasoning_token_count: "12",
+      },
+      { provider: "openai", model: "gpt-5-codex", tokens: tokens(1436, 37, 1024, 200, 12) },
+    ],
     ["a cost alone", { "gen_ai.usage.cost": 0.000151 }, { tokens: null, cost: "0.000151" }],
     ["tokens in strings", { "gen_ai.usage.input_tokens": "14" }, { tokens: tokens(14, 0) }],
     [

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { formatUuid } from "@waymark/database";
 import { jsonMembers } from "@waymark/service/fields";
 import { jsonOfValue, storableText } from "./any-value.js";
-import { cacheCountsApart, conventions, type UsageNames } from "./conventions.js";
+import { conventions, inputBesideCache, type UsageNames } from "./conventions.js";
 import type { KeyValue } from "./request.js";
 
 export interface ModelUsage {
@@ -139,7 +139,7 @@ function namedTokens(values: Values): Tokens | undefined {
   const found = [input, output, cachedInput, cacheWrite, reasoning];
   if (found.every((count) => count === undefined)) return undefined;
   const counts = { cachedInput: cachedInput ?? 0, cacheWrite: cacheWrite ?? 0, reasoning: reasoning ?? 0 };
-  const isApart = cacheCountsApart.some((name) => values.has(name));
+  const isApart = sources.inputTokens.find((name) => values.has(name)) === inputBesideCache;
   const apart = isApart ? counts.cachedInput + counts.cacheWrite : 0;
   return wholeTokens({ input: (input ?? 0) + apart, output: output ?? 0, ...counts });
 }
@@ -181,21 +181,19 @@ function detailedTokens(values: Values): Tokens | undefined {
   };
 }
 
-/** OpenAI's own form of usage, which Langfuse takes too: the parts are within the wholes. */
+/** OpenAI's own form of usage, which Langfuse takes too, and LangChain's: the parts are within the wholes. */
 function openAiTokens(details: Values): Tokens | undefined {
-  const nested = [...details.keys()].filter((kind) => kind.endsWith("_tokens_details"));
+  const nested = [...details.keys()].filter((kind) => /_tokens?_details$/.test(kind));
   if (nested.length === 0 && !details.has("prompt_tokens")) return undefined;
   const count = (...kinds: string[]) => first(details, kinds, countOf) ?? 0;
-  const part = (name: string) => {
-    const counts = nested.map((kind) => countOf(objectOf(details.get(kind) ?? "")?.get(name) ?? ""));
-    return counts.find((each) => each !== undefined) ?? 0;
-  };
+  const parts = new Map(nested.flatMap((kind) => [...(objectOf(details.get(kind) ?? "") ?? [])]));
+  const part = (...names: string[]) => first(parts, names, countOf) ?? 0;
   return wholeTokens({
     input: count("prompt_tokens", "input_tokens"),
     output: count("completion_tokens", "output_tokens"),
-    cachedInput: part("cached_tokens"),
-    cacheWrite: 0,
-    reasoning: part("reasoning_tokens"),
+    cachedInput: part("cached_tokens", "cache_read"),
+    cacheWrite: part("cache_creation"),
+    reasoning: part("reasoning_tokens", "reasoning"),
   });
 }
 
