@@ -6,8 +6,8 @@ import {
   inSteps,
   mediaTypeOf,
   parseJsonInSteps,
-  readJsonText,
   sendAnswer,
+  shapeJson,
 } from "@waymark/service/http";
 import {
   MalformedRequest,
@@ -67,20 +67,22 @@ async function readJsonBody<Of extends Signal, Mapped>(
   bytes: Buffer,
   map: (request: Requests[Of]) => Generator<void, Mapped>,
 ): Promise<Mapped> {
-  const { text, containers, members } = await readJsonText(bytes, maxJsonDepth);
+  const json = await shapeJson(bytes, maxJsonDepth);
+  const { containers, members } = json.shape;
   if (containers > maxContainers)
     throw new MalformedRequest(`There must not be more than ${maxContainers} objects and arrays`);
-  if (members > fewMembers && (await inSteps(hasManyKeys(text, maxKeys))))
+  if (members > fewMembers && (await inSteps(hasManyKeys(json.bytes.toString(), maxKeys))))
     throw new MalformedRequest(`There must not be more than ${maxKeys} different names of members`);
-  const mapOf = (quoted?: string) =>
-    parseJsonInSteps(text, {
+  const mapOf = (quoted?: typeof json) =>
+    parseJsonInSteps(json, {
       as: quoted,
       maxDepth: maxJsonDepth,
-      textsAt: readersAt(signal),
+      readersAt: readersAt(signal),
       async read(body) {
         const read = await inSteps(readJson(signal, body, quoted !== undefined));
         const mapped = await inSteps(map(read.request));
-        const repeated = read.members() === members ? undefined : await inSteps(findRepeatedMember(text));
+        if (read.members() === members) return mapped;
+        const repeated = await inSteps(findRepeatedMember(json.bytes.toString()));
         if (repeated === undefined) return mapped;
         throw new MalformedRequest(`${repeated.slice(0, 100)} must not be given twice in one object`);
       },
@@ -89,7 +91,7 @@ async function readJsonBody<Of extends Signal, Mapped>(
     return await mapOf();
   } catch (error) {
     if (!(error instanceof RoundedNumber)) throw error;
-    return mapOf(quoteNumbers(text));
+    return mapOf(await shapeJson(Buffer.from(quoteNumbers(json.bytes.toString())), maxJsonDepth));
   }
 }
 

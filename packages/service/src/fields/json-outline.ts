@@ -1,4 +1,13 @@
-import { ascii, closingQuote, skipSpace } from "./json-members.js";
+import {
+  ascii,
+  closingQuoteOfBytes,
+  type JsonShape,
+  type Piece,
+  skipSpace,
+  skipSpaceOfBytes,
+  toClosing,
+  usualPiece,
+} from "./json-members.js";
 import { JsonText } from "./text.js";
 
 export interface JsonLayout {
@@ -22,8 +31,6 @@ class Refused extends Error {
 const charsPerStep = 131_072;
 
 const { quote, comma, colon, openBracket, openBrace, closeBracket, closeBrace } = ascii;
-/** From an opening bracket or brace to its closing one in ASCII. */
-const toClosing = 2;
 
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const word = /true|false|null/y;
@@ -230,106 +237,85 @@ class OutlineReader {
   }
 }
 
-/** Parsing as many characters takes a few milliseconds, whatever they hold. */
-const usualPiece = 65_536;
-
 type Members = unknown[] | Record<string, unknown>;
 
+interface Large extends Required<Piece> {
+  bytes: Buffer;
+  ends: JsonShape["ends"];
+}
+
 /**
- * As `JSON.parse`, in pieces of one or two times `charsPerPiece`, or of one string.
- * @param textsAt a path of members, through lists, to lists. Where one is longer than a piece, its shorter objects, but for the
- * last, stay {@link JsonText}, unchecked
+ * As `JSON.parse`, in pieces of one or two times `bytesPerPiece`, or of one string.
+ * @param shape what {@link jsonShape} found with the same `bytesPerPiece`, not deeper than 1,024 levels
+ * @param options `readersAt` is a path of members, through lists, to lists. Where one is longer than a piece, its shorter objects,
+ * but for the last, become functions that parse them
  * @throws SyntaxError
  */
 export function* parseInPieces(
-  text: string,
-  { charsPerPiece = usualPiece, textsAt }: { charsPerPiece?: number; textsAt?: readonly string[] | undefined } = {},
+  bytes: Buffer,
+  { ends, isBalanced }: JsonShape,
+  { bytesPerPiece = usualPiece, readersAt }: Piece & { readersAt?: readonly string[] | undefined } = {},
 ): Generator<void, unknown> {
-  if (text.length <= charsPerPiece) return JSON.parse(text);
-  const ends = yield* findLarge(text, charsPerPiece);
-  const start = skipSpace(text, 0);
+  const start = skipSpaceOfBytes(bytes, 0);
   const end = ends.get(start);
-  if (end === undefined) return JSON.parse(text);
-  if (skipSpace(text, end + 1) < text.length) throw new SyntaxError("There is more than one value");
-  return yield* parseLarge({ text, charsPerPiece, ends }, start, end, textsAt);
-}
-
-/** The ends of the containers longer than a piece, by their starts. */
-function* findLarge(text: string, charsPerPiece: number): Generator<void, Map<number, number>> {
-  const ends = new Map<number, number>();
-  const open: number[] = [];
-  for (let i = 0, nextStep = charsPerStep; i < text.length; i++) {
-    if (i >= nextStep) {
-      nextStep = i + charsPerStep;
-      yield;
-    }
-    const code = text.charCodeAt(i);
-    if (code === quote) i = closingQuote(text, i);
-    else if (code === openBracket || code === openBrace) open.push(i);
-    else if (code === closeBracket || code === closeBrace) {
-      const start = open.pop() ?? Number.NEGATIVE_INFINITY;
-      if (i - start <= charsPerPiece) continue;
-      if (text.charCodeAt(start) + toClosing !== code) throw new SyntaxError("A bracket is missing");
-      ends.set(start, i);
-    }
-  }
-  if (open.length > 0) throw new SyntaxError("The text ends too early");
-  return ends;
-}
-
-interface Pieces {
-  text: string;
-  charsPerPiece: number;
-  ends: ReadonlyMap<number, number>;
+  if (bytes.length > bytesPerPiece && !isBalanced) throw new SyntaxError("A bracket is missing");
+  if (bytes.length <= bytesPerPiece || end === undefined) return JSON.parse(bytes.toString());
+  if (skipSpaceOfBytes(bytes, end + 1) < bytes.length) throw new SyntaxError("There is more than one value");
+  return yield* parseLarge({ bytes, bytesPerPiece, ends }, start, end, readersAt);
 }
 
 function* parseLarge(
-  pieces: Pieces,
+  json: Large,
   start: number,
   end: number,
-  textsAt: readonly string[] | undefined,
+  readersAt: readonly string[] | undefined,
 ): Generator<void, Members> {
-  const { text, charsPerPiece, ends } = pieces;
-  const value: Members = text.charCodeAt(start) === openBracket ? [] : {};
-  const areTexts = Array.isArray(value) && textsAt?.length === 0;
+  const { bytes, bytesPerPiece, ends } = json;
+  const value: Members = bytes[start] === openBracket ? [] : {};
+  const readers = Array.isArray(value) && readersAt?.length === 0 ? value : undefined;
   let pieceStart = start + 1;
   let memberStart = pieceStart;
-  let nextStep = pieceStart + charsPerPiece;
+  let nextStep = pieceStart + bytesPerPiece;
   for (let i = pieceStart, depth = 0; i < end; i++) {
-    const code = text.charCodeAt(i);
-    if (code === quote) i = closingQuote(text, i);
+    const code = bytes[i];
+    if (code === quote) i = closingQuoteOfBytes(bytes, i);
     else if (code === closeBracket || code === closeBrace) depth--;
     else if (code === comma && depth === 0) {
-      if (areTexts && text.charCodeAt(skipSpace(text, memberStart)) === openBrace) {
-        if (memberStart > pieceStart) addMembers(value, text.slice(pieceStart, memberStart - 1));
-        value.push(new JsonText(text.slice(memberStart, i)));
+      if (readers && bytes[skipSpaceOfBytes(bytes, memberStart)] === openBrace) {
+        if (memberStart > pieceStart) addMembers(value, bytes.toString("utf8", pieceStart, memberStart - 1));
+        readers.push(readerOf(bytes, memberStart, i));
         pieceStart = i + 1;
       }
       memberStart = i + 1;
-      if (i - pieceStart > charsPerPiece) {
-        addMembers(value, text.slice(pieceStart, i));
+      if (i - pieceStart > bytesPerPiece) {
+        addMembers(value, bytes.toString("utf8", pieceStart, i));
         pieceStart = memberStart;
       } else if (i < nextStep) continue;
-      nextStep = i + charsPerPiece;
+      nextStep = i + bytesPerPiece;
       yield;
     } else if (code === openBracket || code === openBrace) {
       const childEnd = ends.get(i);
       if (childEnd === undefined) depth++;
+      else if (childEnd - i <= bytesPerPiece) i = childEnd;
       else {
-        if (memberStart > pieceStart) addMembers(value, text.slice(pieceStart, memberStart - 1));
-        yield* addChild(pieces, value, [memberStart, i, childEnd], textsAt);
-        i = skipSpace(text, childEnd + 1);
-        if (i < end && text.charCodeAt(i) !== comma) throw new SyntaxError("A comma is missing");
+        if (memberStart > pieceStart) addMembers(value, bytes.toString("utf8", pieceStart, memberStart - 1));
+        yield* addChild(json, value, [memberStart, i, childEnd], readersAt);
+        i = skipSpaceOfBytes(bytes, childEnd + 1);
+        if (i < end && bytes[i] !== comma) throw new SyntaxError("A comma is missing");
         memberStart = i + 1;
         pieceStart = memberStart;
         yield;
       }
     }
   }
-  const rest = text.slice(pieceStart, end);
+  const rest = bytes.toString("utf8", pieceStart, Math.max(pieceStart, end));
   const isEmpty = pieceStart === start + 1 && isBlank(rest);
   if (pieceStart <= end && !isEmpty) addMembers(value, rest);
   return value;
+}
+
+function readerOf(bytes: Buffer, start: number, end: number): () => unknown {
+  return () => JSON.parse(bytes.toString("utf8", start, end));
 }
 
 function addMembers(value: Members, piece: string): void {
@@ -340,18 +326,18 @@ function addMembers(value: Members, piece: string): void {
 
 /** Before a large child is its key with a colon, in an array nothing. */
 function* addChild(
-  pieces: Pieces,
+  json: Large,
   value: Members,
   [before, start, end]: readonly [number, number, number],
-  textsAt: readonly string[] | undefined,
+  readersAt: readonly string[] | undefined,
 ): Generator<void, void> {
-  const head = pieces.text.slice(before, start);
+  const head = json.bytes.toString("utf8", before, start);
   if (Array.isArray(value)) {
     if (!isBlank(head)) throw new SyntaxError("A comma is missing");
-    value.push(yield* parseLarge(pieces, start, end, textsAt?.length === 0 ? undefined : textsAt));
+    value.push(yield* parseLarge(json, start, end, readersAt?.length === 0 ? undefined : readersAt));
   } else {
     const key = Object.keys(JSON.parse(`{${head}null}`))[0] ?? "";
-    addMember(value, key, yield* parseLarge(pieces, start, end, textsAt?.[0] === key ? textsAt.slice(1) : undefined));
+    addMember(value, key, yield* parseLarge(json, start, end, readersAt?.[0] === key ? readersAt.slice(1) : undefined));
   }
 }
 

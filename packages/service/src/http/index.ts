@@ -1,5 +1,5 @@
 export { type BodyBudget, createBytesReader } from "./body/body-bytes.js";
-export { createBodyReader, type JsonBody, mediaTypeOf, parseJsonInSteps, readJsonText } from "./body/json-body.js";
+export { createBodyReader, type JsonBody, mediaTypeOf, parseJsonInSteps, shapeJson } from "./body/json-body.js";
 export { createRefusals, createShares, type Refusals } from "./limits/shares.js";
 export { createTokenBuckets } from "./limits/token-buckets.js";
 export { createTurns, createWorkShares, inSteps, type WorkShares } from "./limits/work-shares.js";

@@ -1,4 +1,3 @@
-import { JsonText } from "@waymark/service/fields";
 import {
   type AnyValue,
   type KeyValue,
@@ -109,7 +108,7 @@ const levels = {
 /**
  * Reads OTLP/JSON (OTLP specification, "JSON Protobuf Encoding"): names in lowerCamelCase, ids in hexadecimal of any case,
  * 64-bit numbers as strings or numbers, enums as numbers or names. Unknown members are ignored; null means absent.
- * @param body the parsed JSON; spans that are still texts are parsed by their readers
+ * @param body the parsed JSON; spans may be functions that parse them
  * @param isQuoted whether {@link quoteNumbers} was used
  * @returns a generator that yields between steps
  * @throws MalformedRequest where a member has the wrong type, values nest too deeply, or lists have too many members;
@@ -131,9 +130,9 @@ export function* readJson<Of extends Signal>(
   }
   const { resources, scopes, items, read } = levels[signal];
   const readItem = (item: unknown) => oneOrNull(read, object(item, `Each of ${items}`));
-  const readLater = ({ text }: JsonText) => {
+  const readLater = (parse: () => unknown) => {
     seen = own;
-    return readItem(JSON.parse(text));
+    return readItem(parse());
   };
   const resourcesRead = [];
   for (const eachResource of membersOf(object(body, "The body"), resources)) {
@@ -141,7 +140,7 @@ export function* readJson<Of extends Signal>(
     for (const eachScope of membersOf(eachResource, scopes)) {
       const itemsRead = [];
       for (const item of elementsOf(eachScope, items)) {
-        itemsRead.push(item instanceof JsonText ? () => readLater(item) : readItem(item));
+        itemsRead.push(isReader(item) ? () => readLater(item) : readItem(item));
         listed++;
         yield* pause();
       }
@@ -153,6 +152,11 @@ export function* readJson<Of extends Signal>(
   }
   const request = { [resources]: resourcesRead } as unknown as Requests[Of];
   return { request, members: () => own.members };
+}
+
+/** JSON has no functions. */
+function isReader(item: unknown): item is () => unknown {
+  return typeof item === "function";
 }
 
 /** The list in an OTLP/JSON body whose members have readers, see `parseInPieces`. */

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { AppError, validationError } from "@waymark/errors";
 import type { Request, Response } from "express";
 import {
@@ -31,7 +32,9 @@ function unsupportedMediaType(allowed: readonly string[]): AppError {
 /** How deeply arrays and objects may nest, the body's own braces included (design, "Common to both services"). */
 const maxJsonDepth = 200;
 
-const utf8 = new TextDecoder("utf-8", { fatal: true });
+/** Reads past the byte order mark. */
+const utf8 = new TextDecoder();
+const byteOrderMark = Buffer.from("\ufeff");
 
 export type JsonBody = Record<string, unknown>;
 
@@ -68,16 +71,24 @@ export function createBodyReader(
     const text = readText(bytes);
     onBytes?.(bytes);
     // An outline measures what it reads.
-    const { values } = await checkDepth(text, maxJsonDepth, layout.keys && maxParsedValues);
+    const { values } = await checkDepth(bytes, maxJsonDepth, layout.keys && maxParsedValues);
     const isLarge = values > maxParsedValues || text.length > maxParsedLength;
     return layout.keys && isLarge ? outlineJsonObject(text, layout) : parseJsonObject(text, layout);
   };
 }
 
-/** Reads the text of a JSON body, for routes decoding it. @throws AppError 400 with `fields.body` */
-export async function readJsonText(bytes: Buffer, maxDepth: number): Promise<JsonShape & { text: string }> {
-  const text = readText(bytes);
-  return { text, ...(await checkDepth(text, maxDepth)) };
+/** A JSON body in UTF-8, for routes decoding it. */
+interface JsonBytes {
+  bytes: Buffer;
+  shape: JsonShape;
+}
+
+/** @throws AppError 400 with `fields.body` where the body is empty, not in UTF-8 or too deep */
+export async function shapeJson(body: Buffer, maxDepth: number): Promise<JsonBytes> {
+  checkText(body);
+  const hasMark = body.subarray(0, byteOrderMark.length).equals(byteOrderMark);
+  const bytes = hasMark ? body.subarray(byteOrderMark.length) : body;
+  return { bytes, shape: await checkDepth(bytes, maxDepth) };
 }
 
 function checkContentType(request: Request): void {
@@ -91,12 +102,13 @@ function checkContentType(request: Request): void {
 }
 
 function readText(bytes: Buffer): string {
+  checkText(bytes);
+  return utf8.decode(bytes);
+}
+
+function checkText(bytes: Buffer): void {
   if (bytes.length === 0) throw validationError({ body: "Must be a JSON object, and it is empty" });
-  try {
-    return utf8.decode(bytes);
-  } catch (error) {
-    throw validationError({ body: "Must be UTF-8" }, error);
-  }
+  if (!isUtf8(bytes)) throw validationError({ body: "Must be UTF-8" });
 }
 
 function parseJsonObject(text: string, { opaqueKeys, list }: JsonLayout): JsonBody {
@@ -153,8 +165,8 @@ function isObject(value: unknown): value is JsonBody {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-async function checkDepth(text: string, most: number, enough?: number): Promise<JsonShape> {
-  const shape = await inSteps(jsonShape(text, enough));
+async function checkDepth(bytes: Buffer, most: number, enough?: number): Promise<JsonShape> {
+  const shape = await inSteps(jsonShape(bytes, { enough }));
   if (shape.depth > most) throw tooDeep(most);
   return shape;
 }
@@ -166,25 +178,26 @@ function tooDeep(most: number) {
 interface ReadJsonOptions<Read> {
   /** That the text does not exceed. */
   maxDepth: number;
-  textsAt?: readonly string[] | undefined;
-  /** What to parse in place of the text, as malformed as it. */
-  as?: string | undefined;
+  readersAt?: readonly string[] | undefined;
+  /** What to parse in its place, as malformed as it. */
+  as?: JsonBytes | undefined;
   read(value: unknown): Promise<Read>;
 }
 
 /**
  * Parses in steps of some milliseconds.
- * @param options `read` reads the value, also the texts of the elements at `textsAt`, see {@link parseInPieces}
+ * @param options `read` reads the value, and calls the readers at `readersAt`, see {@link parseInPieces}
  * @throws AppError 400 with `fields.body`
  */
 export async function parseJsonInSteps<Read>(
-  text: string,
-  { maxDepth, textsAt, as = text, read }: ReadJsonOptions<Read>,
+  json: JsonBytes,
+  { maxDepth, readersAt, as = json, read }: ReadJsonOptions<Read>,
 ): Promise<Read> {
   try {
-    return await read(await inSteps(parseInPieces(as, { textsAt })));
+    return await read(await inSteps(parseInPieces(as.bytes, as.shape, { readersAt })));
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
+    const text = json.bytes.toString();
     const found = await inSteps(readOutline(text, { keys: [] }, maxDepth));
     throw malformed(text, "at" in found ? found.at : text.length, error);
   }
