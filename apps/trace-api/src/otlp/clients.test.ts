@@ -299,6 +299,23 @@ describe("@opentelemetry/exporter-trace-otlp-grpc", () => {
   });
 });
 
+describe("a browser, a gateway and an agent, a process each", () => {
+  const services = ["browser", "gateway", "agent"];
+
+  it.each([...services, "all", "none"])("deliver one run, with one mail for whoever fails: %s", async (failing) => {
+    const account = await makeAccount();
+    await send(account, `processes.mjs ${failing}`);
+    const failed = (service: string) =>
+      failing === service || failing === "all" ? { status: "error", error: `the ${service} fails` } : { status: "ok" };
+    const request = services.reduceRight<Step | undefined>((callee, service) => {
+      const call = callee ? step(`call ${callee.name.split(" ")[0]}`, { steps: [callee] }) : step("work", {});
+      return step(`${service} request`, { ...failed(service), steps: [call] });
+    }, undefined);
+    const run = { ...expectedTrace("browser", request ?? step("", {})), mails: failing === "none" ? 0 : 1 };
+    expect(await readRuns(account)).toEqual([run]);
+  });
+});
+
 describe("@traceloop/node-server-sdk", () => {
   const agent = (changes: Partial<Step>) => step("weather-agent.agent", changes);
   const workflow = (name: string, changes: Partial<Step>) =>
