@@ -63,9 +63,10 @@ async function askAll(
   return { domain, certificatesMail, mail: { ...way, ALERT_FROM: await ask(senderQuestion(domain), options.sender) } };
 }
 
-/** For Postgres's superuser: the owner makes the roles of the services itself. */
+/** For Postgres's superuser: the owner makes the roles of the services itself, and the doctor asks for the disk. */
 const databaseSql = ({ username, password, pathname }: URL) =>
   `CREATE ROLE ${username} LOGIN CREATEROLE PASSWORD '${decodeURIComponent(password).replaceAll("'", "''")}';
+GRANT pg_read_all_settings TO ${username};
 CREATE DATABASE ${pathname.slice(1)} OWNER ${username} ENCODING 'UTF8' LOCALE 'C' TEMPLATE template0;
 `;
 
@@ -114,5 +115,5 @@ const nextOfCompose = [
 ];
 const nextOfSystemd = [
   "su postgres -c psql < /etc/waymark/database.sql",
-  "systemctl enable --now waymark{,-2}@{trace-api,analytics-api,collector,worker,dashboard}",
+  "systemctl enable --now waymark{,-2}@{trace-api,analytics-api,collector,worker,dashboard} waymark-backup.timer",
 ];

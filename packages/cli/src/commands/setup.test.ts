@@ -103,7 +103,9 @@ describe("waymark setup", () => {
     expect(dashboard).toMatchObject({ COLLECTOR_URL: "https://collect.example.com", TRUSTED_PROXIES: "loopback" });
     expect(common).toEqual({ DASHBOARD_URL: "https://waymark.example.com" });
     const owner = /^postgres:\/\/waymark:(\w{48})@/.exec(migrate?.["DATABASE_URL"] ?? "")?.[1];
-    expect(await readFile(join(folder, "etc/database.sql"), "utf8")).toContain(`PASSWORD '${owner}'`);
+    const sql = await readFile(join(folder, "etc/database.sql"), "utf8");
+    expect(sql).toContain(`PASSWORD '${owner}'`);
+    expect(sql).toContain("GRANT pg_read_all_settings TO waymark;");
     for (const name of await readdir(join(folder, "etc")))
       expect((await stat(join(folder, "etc", name))).mode & 0o777).toBe(0o600);
     const again = await waymark.json<{ files: { added: string[] }[] }>(...args);
