@@ -23,7 +23,6 @@ const longerDocuments: Readonly<Record<string, number>> = {
   "apps/analytics-api/README.md": 1_150,
   "apps/collector/README.md": 980,
   "apps/worker/README.md": 850,
-  "docker/README.md": 1_250,
   "packages/client/README.md": 835,
   "packages/web-stats/README.md": 1_700,
   "prisma/README.md": 1_190,
