@@ -38,10 +38,10 @@ async function startNginx(nginx: string, map: Record<Cell, string>, cells: Recor
   return startProxy(nginx, (folder, socket) => {
     const file = readDocker("cells/nginx.conf")
       .replaceAll("listen 80;", `listen unix:${socket};`)
-      .replaceAll("10.0.0.1:4100", new URL(cells.a.traces.url).host)
-      .replaceAll("10.0.0.2:4100", new URL(cells.b.traces.url).host)
-      .replaceAll("10.0.0.1:4300", new URL(cells.a.collector.url).host)
-      .replaceAll("10.0.0.2:4300", new URL(cells.b.collector.url).host);
+      .replaceAll(/10\.0\.0\.1:41[01]0/g, new URL(cells.a.traces.url).host)
+      .replaceAll(/10\.0\.0\.2:41[01]0/g, new URL(cells.b.traces.url).host)
+      .replaceAll(/10\.0\.0\.1:43[01]0/g, new URL(cells.a.collector.url).host)
+      .replaceAll(/10\.0\.0\.2:43[01]0/g, new URL(cells.b.collector.url).host);
     writeFileSync(`${folder}/nginx.conf`, nginxFile(folder, `${stdout}\n${file}`));
     return ["-c", `${folder}/nginx.conf`, "-p", folder, "-e", `${folder}/error.log`];
   });

@@ -30,14 +30,15 @@ async function startNginx(nginx: string, cells: Record<Cell, RunningCell>): Prom
   const args = Object.entries(slots).flatMap(([cell, part]) => ["--cell", `${cell}=${part}`]);
   const { stdout: map } = await createCommandLine({}).run(["cell", "map", "--proxy", "nginx", ...args]);
   const addresses = {
-    "10.0.0.1:4100": cells.a.traces.url,
-    "10.0.0.2:4100": cells.b.traces.url,
-    "10.0.0.1:4200": cells.a.statistics.url,
-    "10.0.0.2:4200": cells.b.statistics.url,
+    "10.0.0.1:41": cells.a.traces.url,
+    "10.0.0.2:41": cells.b.traces.url,
+    "10.0.0.1:42": cells.a.statistics.url,
+    "10.0.0.2:42": cells.b.statistics.url,
   };
   return startProxy(nginx, (folder, socket) => {
     let file = readDocker("cells/nginx.conf").replaceAll("listen 80;", `listen unix:${socket};`);
-    for (const [address, url] of Object.entries(addresses)) file = file.replaceAll(address, new URL(url).host);
+    for (const [address, url] of Object.entries(addresses))
+      for (const instance of ["00", "10"]) file = file.replaceAll(`${address}${instance}`, new URL(url).host);
     writeFileSync(`${folder}/nginx.conf`, nginxFile(folder, `${map}\n${file}`));
     return ["-c", `${folder}/nginx.conf`, "-p", folder, "-e", `${folder}/error.log`];
   });
