@@ -9,8 +9,8 @@ import { deliver } from "./clients.fixture.js";
 import { keyValues, logRecord, logsOf } from "./otlp.fixture.js";
 
 const database = useDatabase();
-let service: ServiceProcess | undefined;
-afterAll(() => service?.end("SIGKILL"));
+let instances: ServiceProcess[] = [];
+afterAll(() => Promise.all(instances.map((instance) => instance.end("SIGKILL"))));
 
 const runs = amount(40, 200);
 const kills = amount(1, 6);
@@ -56,31 +56,35 @@ function makeRun(n: number) {
   return [...requests.slice(n % 3), ...requests.slice(0, n % 3)];
 }
 
-it("completes each span once when the service is killed between its log records and the span", async () => {
+it("completes each span once from what two instances get twice, killed between its log records and the span", async () => {
   const prisma = createPrisma(database.pool);
   const { id: accountId } = await createAccount(prisma, { email: `${randomUUID()}@example.com`, plan: "pro" });
   const { key } = await issueKey(database.pool, { accountId, service: "trace", name: "test" });
-  service = await startService({ databaseUrl: database.url });
-  const { port } = service;
-  const url = `http://127.0.0.1:${port}`;
+  const startAt = (port = "0") => startService({ databaseUrl: database.url, env: { TRACE_API_PORT: port } });
+  instances = await Promise.all([startAt(), startAt()]);
+  const urls = instances.map(({ port }) => `http://127.0.0.1:${port}`);
   const all = Array.from({ length: runs }, (_, n) => makeRun(n));
-  const restart = async () => {
-    await service?.end("SIGKILL");
-    service = await startService({ databaseUrl: database.url, env: { TRACE_API_PORT: String(port) } });
+  const restart = async (at: number) => {
+    const killed = instances[at];
+    await killed?.end("SIGKILL");
+    instances[at] = await startAt(String(killed?.port));
   };
   for (const turn of [0, 1, 2]) {
-    const waiting = all.flatMap((requests) => requests[turn] ?? []);
+    const requests = all.flatMap((run) => run[turn] ?? []);
+    const waiting = requests.flatMap((request, n) => urls.map((_, at) => ({ ...request, at: (at + n) % 2 })));
     const total = waiting.length;
     const exporters = Array.from({ length: 8 }, async () => {
-      for (let next = waiting.pop(); next; next = waiting.pop()) await deliver(url + next.path, key, next.body);
+      for (let next = waiting.pop(); next; next = waiting.pop()) {
+        await deliver(`${urls[next.at]}${next.path}`, key, next.body);
+      }
     });
     // By requests, not by time: each kill meets some under way.
     for (let kill = 1; kill <= kills; kill++) {
       while (waiting.length > total - (total * kill) / (kills + 1)) await setTimeout(5);
-      await restart();
+      await restart((turn + kill) % 2);
     }
     await Promise.all(exporters);
-    if (turn < 2) await restart();
+    if (turn < 2) await restart(turn);
   }
   const headers = { Authorization: `Bearer ${key}` };
   const { rows } = await database.pool.query("SELECT id FROM trace WHERE account_id = $1 ORDER BY started_at", [
@@ -88,7 +92,7 @@ it("completes each span once when the service is killed between its log records 
   ]);
   const stored = await Promise.all(
     rows.map(async ({ id }) => {
-      const answer = await fetch(`${url}/api/v1/traces/${id}?include=usage`, { headers });
+      const answer = await fetch(`${urls[0]}/api/v1/traces/${id}?include=usage`, { headers });
       const { name, spans, usage } = (await answer.json()) as StoredRun;
       const contents = spans.map(({ input, output }) => ({ input, output }));
       const { input_tokens, output_tokens, cost_usd } = usage;
