@@ -55,6 +55,41 @@ describe("conversations and users", () => {
     expect(last.next_cursor).toBeNull();
   });
 
+  it("are those of an agent, a user, an environment or some days, with the sums of these traces alone", async () => {
+    account = await test.makeAccount("pro");
+    await tell({ session_id: "s1", user_id: "ann", agent_id: "a", environment: "live" });
+    await tell({ session_id: "s1", user_id: "ann", agent_id: "b" }, { minute: 1, status: "error" });
+    await tell({ session_id: "s2", user_id: "bob", agent_id: "b", environment: "live" }, { minute: 2 });
+    const find = async (query: string) => {
+      const { sessions } = (await account.get(`/api/v1/sessions?${query}`).expect(200)).body;
+      return sessions.map(({ id, traces, failures }: Record<string, unknown>) => [id, traces, failures]);
+    };
+    const findUsers = async (query: string) => {
+      const { users } = (await account.get(`/api/v1/users?${query}`).expect(200)).body;
+      return users.map(({ id, sessions, traces }: Record<string, unknown>) => [id, sessions, traces]);
+    };
+    const cases = {
+      "agent_id=a": { sessions: [["s1", 1, 0]], users: [["ann", 1, 1]] },
+      "agent_id=b": {
+        sessions: [
+          ["s2", 1, 0],
+          ["s1", 1, 1],
+        ],
+        users: [
+          ["bob", 1, 1],
+          ["ann", 1, 1],
+        ],
+      },
+      "environment=live&agent_id=b": { sessions: [["s2", 1, 0]], users: [["bob", 1, 1]] },
+      "from=2026-06-01T12:01:00Z&to=2026-06-01T12:02:00Z": { sessions: [["s1", 1, 1]], users: [["ann", 1, 1]] },
+    };
+    for (const [query, { sessions, users }] of Object.entries(cases)) {
+      expect({ query, sessions: await find(query), users: await findUsers(query) }).toEqual({ query, sessions, users });
+    }
+    expect(await find("user_id=ann")).toEqual([["s1", 2, 1]]);
+    expect(await find("user_id=nobody")).toEqual([]);
+  });
+
   it("are refused where they are not the account's, or asked wrongly", async () => {
     const stranger = await test.makeAccount("pro");
     await stranger.get("/api/v1/sessions/other").expect(404, { error: "Session not found" });
