@@ -30,14 +30,19 @@ const store = (accountId: string) => storeBlocks(pool, accountId, () => false);
 /** The n-th id of two hours ago. */
 const oldId = (n: number) => `${uuidV7Floor(Date.now() - 2 * hourMs).slice(0, 24)}${n.toString(16).padStart(12, "0")}`;
 
-/** A trace each, a second before the one before. */
-async function insert(accountId: string, runs: readonly Run[], idOf: (n: number) => string = oldId): Promise<string[]> {
+/** A trace each, a second before the one before unless told otherwise. */
+async function insert(
+  accountId: string,
+  runs: readonly Run[],
+  idOf: (n: number) => string = oldId,
+  secondOf: (n: number) => number = (n) => n,
+): Promise<string[]> {
   const ids = runs.map((_, n) => idOf(n));
   await pool.query(
     `INSERT INTO trace (account_id, id, agent_id, name, status, started_at, written_at)
-     SELECT $1, id, 'agent ' || n % 2, name, 'success', '2026-06-01T12:00:00Z'::timestamptz - n * interval '1 second', now() - interval '2 hours'
-     FROM unnest($2::uuid[], $3::text[]) WITH ORDINALITY AS r (id, name, n)`,
-    [accountId, ids, runs.map(({ name }) => name)],
+     SELECT $1, id, 'agent ' || n % 2, name, 'success', '2026-06-01T12:00:00Z'::timestamptz - second * interval '1 second', now() - interval '2 hours'
+     FROM unnest($2::uuid[], $3::text[], $4::float8[]) WITH ORDINALITY AS r (id, name, second, n)`,
+    [accountId, ids, runs.map(({ name }) => name), runs.map((_, n) => secondOf(n))],
   );
   for (const [n, { spans }] of runs.entries()) if (spans.length > 0) await insertSpans(accountId, ids[n] ?? "", spans);
   return ids;
@@ -106,6 +111,51 @@ function wordsOf(runs: readonly Run[], at: readonly number[]): string[] {
 const canBeAsked = (word: string) =>
   word.isWellFormed() && !word.includes('"') && searchProblem(`"${word}"`) === undefined;
 
+/** What happens between two pages, and at which second. */
+const event = fc.record({
+  does: fc.constantFrom("arrive", "grow", "store"),
+  isHit: fc.boolean(),
+  other: fc.nat({ max: 11 }),
+  second: fc.nat({ max: 299 }),
+});
+
+/** Reads pages of two, and tells the next one by a look at every character. */
+async function pageThrough({ word, runs }: { word: string; runs: readonly Run[] }) {
+  const accountId = await makeAccount();
+  const secondOf = (n: number) => n;
+  const ids = await insert(accountId, runs, oldId, secondOf);
+  let all = runs.map((own, n) => ({ id: ids[n] ?? "", run: own, second: secondOf(n) }));
+  let after: TraceCursor | null = newestCursor;
+  let [passed, wanted]: [number, string[]] = [Number.NEGATIVE_INFINITY, []];
+  const q = /[\s"]/.test(word) ? `"${word}"` : word;
+  return {
+    async change(does: "arrive" | "grow" | "store", own: Run, second: number) {
+      const grows = all[second];
+      if (does === "store") await store(accountId);
+      else if (does === "grow" && grows) {
+        await insertSpans(accountId, grows.id, own.spans);
+        all[second] = { ...grows, run: { ...grows.run, spans: [...grows.run.spans, ...own.spans] } };
+      } else if (does === "arrive") {
+        // No two at one time.
+        const at = second - 0.5 - all.length / 10_000;
+        const [id = ""] = await insert(accountId, [own], uuid, () => at);
+        all = [...all, { id, run: own, second: at }].sort((one, other) => one.second - other.second);
+      }
+    },
+    async read() {
+      const found = all.filter(({ run: own, second }) => second > passed && has(own, [word]));
+      wanted = found.slice(0, 2).map(({ id }) => id);
+      passed = found[1]?.second ?? Number.POSITIVE_INFINITY;
+      if (after === null) return [];
+      const options = { maxMs: 60_000, newest: 1 };
+      const page = await searchTraces(pool, { accountId, limit: 2, after, search: readSearch(q) }, options);
+      after = page.next;
+      return page.traces.map(({ id }) => id);
+    },
+    expected: () => wanted,
+  };
+}
+
 describe("a search of contents", () => {
   it("finds what a look at every character finds, before and after blocks, in all scripts", async () => {
     await fc.assert(
@@ -127,6 +177,33 @@ describe("a search of contents", () => {
         },
       ),
       randomRuns(3),
+    );
+  });
+
+  it("has in each page what is there when it is read, while traces arrive, grow and go into blocks", async () => {
+    const runs = fc.array(run, { minLength: 12, maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(
+        runs,
+        fc.nat(),
+        fc.array(event, { minLength: 10, maxLength: 10 }),
+        async (few, place, events) => {
+          const [word = ""] = wordsOf(few, [place]);
+          fc.pre(canBeAsked(word));
+          const hit = few.find((each) => has(each, [word])) ?? plain("none");
+          const page = await pageThrough({
+            word,
+            runs: Array.from({ length: 300 }, (_, n) =>
+              n % 29 === 0 ? hit : (few[n / 23] ?? plain(`run ${n}`, `filling ${n * 7919}`)),
+            ),
+          });
+          for (const { does, isHit, other, second } of events) {
+            await page.change(does, isHit ? hit : (few[other] ?? hit), second);
+            expect(await page.read()).toEqual(page.expected());
+          }
+        },
+      ),
+      randomRuns(2),
     );
   });
 
