@@ -361,7 +361,18 @@ describe("wrong usage", () => {
   });
 });
 
+/** At its exit a process says whether it loaded the network, as the modules of every database and service do. */
+const tellsOfNetwork =
+  "--import=data:text/javascript,process.on('exit',()=>process.stderr.write(String(process.moduleLoadList.includes('NativeModule%20tls'))))";
+
 describe("the built command", () => {
+  it("loads the modules of its own command alone", async () => {
+    const { start: startWatched } = createCommandLine({ NODE_OPTIONS: tellsOfNetwork, WAYMARK_TRACE_KEY: "" });
+    const [help, failures] = [startWatched(["--help"]), startWatched(["failures", "--account", "none"])];
+    expect(await help.result).toMatchObject({ code: 0, stderr: expect.stringMatching(/false$/) });
+    expect(await failures.result).toMatchObject({ code: 1, stderr: expect.stringMatching(/true$/) });
+  });
+
   it("prints one JSON object and ends with 0", async () => {
     const { code, stdout, stderr } = await start([
       "account",

@@ -1,6 +1,5 @@
 import { Resolver } from "node:dns/promises";
 import { readFileSync } from "node:fs";
-import { lookupOptions } from "@waymark/web-stats/analytics";
 import { runCommandLine } from "./program.js";
 
 const packageFile = readFileSync(new URL("../package.json", import.meta.url), "utf8");
@@ -15,7 +14,7 @@ const code = await runCommandLine(
     stderr: process.stderr,
     catchInterrupts,
     now: () => new Date(),
-    resolver: new Resolver(lookupOptions),
+    createResolver: (options) => new Resolver(options),
   },
   process.argv.slice(2),
   version,

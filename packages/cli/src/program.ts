@@ -1,39 +1,9 @@
 import type { Writable } from "node:stream";
 import { Command, CommanderError } from "commander";
-import { addAccountCommands } from "./commands/account.command.js";
-import { addAiCommand } from "./commands/ai.command.js";
-import { addAlertCommands } from "./commands/alert.command.js";
-import { addBackupCommands } from "./commands/backup.command.js";
-import { addBotsCommands } from "./commands/bots.command.js";
-import { addCellCommands } from "./commands/cell.command.js";
-import { addChannelCommands } from "./commands/channel.command.js";
-import { addCompletionCommand } from "./commands/completion.command.js";
-import { addDoctorCommand } from "./commands/doctor.command.js";
-import { addExportCommand } from "./commands/export.command.js";
-import { addFunnelCommands } from "./commands/funnel.command.js";
-import { addGoalCommands } from "./commands/goal.command.js";
-import { addImportCommand } from "./commands/import.command.js";
-import { addInitCommand } from "./commands/init.command.js";
-import { addKeyCommands } from "./commands/key.command.js";
-import { addListingCommands } from "./commands/listing.command.js";
-import { addLogsCommand } from "./commands/logs.command.js";
-import { addMcpCommand } from "./commands/mcp.command.js";
-import { addMigrateCommand } from "./commands/migrate.command.js";
-import { addMuteCommands } from "./commands/mute.command.js";
-import { addOpenCommand } from "./commands/open.command.js";
-import { addRollupCommands } from "./commands/rollup.command.js";
-import { addRuleCommands } from "./commands/rule.command.js";
-import { addScoreCommands } from "./commands/score.command.js";
-import { addSetupCommand } from "./commands/setup.command.js";
-import { addSignInLinkCommand } from "./commands/sign-in-link.command.js";
-import { addSiteCommands } from "./commands/site.command.js";
-import { addStatsCommand } from "./commands/stats.command.js";
-import { addTraceCommands } from "./commands/trace.command.js";
-import { addUsageCommand } from "./commands/usage.command.js";
+import { commands } from "./commands/commands.js";
 import { CommandBuilder } from "./context/command-builder.js";
 import type { CommandCall, CommandContext } from "./context/command-context.js";
-import { UsageError } from "./context/command-error.js";
-import { explainError } from "./context/explain-error.js";
+import { CommandError, UsageError } from "./context/command-error.js";
 import { dataFolderOf } from "./local-system.js";
 import { toJsonLine } from "./output/terminal-text.js";
 
@@ -49,17 +19,23 @@ export async function runCommandLine(
 ): Promise<number> {
   const call: CommandCall = { context };
   try {
-    await createProgram(call, args, version).parseAsync(args, { from: "user" });
+    await (await createProgram(call, args, version)).parseAsync(args, { from: "user" });
   } catch (error) {
     // Commander has written its sentence already. Help and version end with 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    await writeLine(context.stderr, explainError(error, undefined, dataFolderOf(context.env)));
+    await writeLine(context.stderr, error instanceof CommandError ? error.message : await explain(error, context.env));
     return error instanceof UsageError ? 2 : 1;
   }
   const { outcome, isJson } = call;
   const result = isJson ? toJsonLine(outcome?.value) : outcome?.text;
   if (result) await writeLine(context.stdout, result);
   return outcome?.exitCode ?? 0;
+}
+
+/** Explaining knows the errors of every package. */
+async function explain(error: unknown, env: NodeJS.ProcessEnv): Promise<string> {
+  const { explainError } = await import("./context/explain-error.js");
+  return explainError(error, undefined, dataFolderOf(env));
 }
 
 /** Writes a line and waits until it is out, or the reader has left. */
@@ -83,7 +59,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
 With --json standard output has one JSON object or array ('trace tail': one object a line). A failed command prints nothing
 there and a sentence on standard error.`;
 
-function createProgram(call: CommandCall, args: readonly string[], version: string): Command {
+async function createProgram(call: CommandCall, args: readonly string[], version: string): Promise<Command> {
   const { stdout, stderr } = call.context;
   const program = new Command("waymark");
   program
@@ -102,37 +78,15 @@ function createProgram(call: CommandCall, args: readonly string[], version: stri
     .addHelpText("after", examples)
     .exitOverride();
 
-  const commands = new CommandBuilder<[], object>(program, call);
-  addAccountCommands(commands);
-  addSignInLinkCommand(commands);
-  addKeyCommands(commands);
-  addSiteCommands(commands);
-  addGoalCommands(commands);
-  addFunnelCommands(commands);
-  addUsageCommand(commands);
-  addStatsCommand(commands);
-  addAiCommand(commands);
-  addImportCommand(commands);
-  addExportCommand(commands);
-  addRollupCommands(commands);
-  addAlertCommands(commands);
-  addChannelCommands(commands);
-  addMuteCommands(commands);
-  addRuleCommands(commands);
-  addTraceCommands(commands);
-  addScoreCommands(commands);
-  addListingCommands(commands);
-  addMcpCommand(commands, version);
-  addOpenCommand(commands);
-  addInitCommand(commands);
-  addSetupCommand(commands);
-  addDoctorCommand(commands);
-  addLogsCommand(commands);
-  addBotsCommands(commands);
-  addCellCommands(commands);
-  addMigrateCommand(commands);
-  addBackupCommands(commands);
-  addCompletionCommand(commands, program);
+  const words = args.filter((arg) => !arg.startsWith("-"));
+  const called = words[0] === "help" ? words[1] : words[0];
+  for (const [name, [about, load]] of Object.entries(commands)) {
+    const command = program.command(name).description(about);
+    // A completion has the words of every command.
+    if (name !== called && called !== "completion") continue;
+    const { declareCommand } = await load();
+    declareCommand(new CommandBuilder(command, call), { program, version });
+  }
   for (const group of program.commands)
     for (const command of [group, ...group.commands]) nameUnknownOptions(command, args);
   return program;

@@ -6,7 +6,7 @@ import { planIds, planOf } from "@waymark/plan";
 import { instrumentations, keepModes } from "@waymark/traces";
 import { resolveAccount } from "../arguments/resolve-owner.js";
 import { emailAddress, names, seconds } from "../arguments/values.js";
-import type { Program } from "../context/command-builder.js";
+import type { TopCommand } from "../context/command-builder.js";
 import { onDatabase } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
 import { formatFields, listing } from "../output/terminal-text.js";
@@ -41,8 +41,8 @@ For somebody who lost their phone or device. Their sessions end too; they sign i
 Example:
   $ waymark account drop-factors --email grace@example.com`;
 
-export function addAccountCommands(program: Program): void {
-  const account = program.group("account", "create accounts, list them, change their plan or address, delete them");
+export function declareCommand(command: TopCommand): void {
+  const account = command.group();
   account("create", "create an account", createHelp)
     .required("--email <address>", "its address, which gets the alerts")
     .required("--plan <plan>", "the plan", { choices: planIds })

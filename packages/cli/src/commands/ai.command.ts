@@ -11,7 +11,7 @@ import {
 import { InvalidArgumentError } from "commander";
 import { resolveSite } from "../arguments/resolve-owner.js";
 import { wholeNumber } from "../arguments/values.js";
-import type { Program } from "../context/command-builder.js";
+import type { TopCommand } from "../context/command-builder.js";
 import { onDatabase } from "../context/command-context.js";
 import { openColumns } from "../context/site-columns.js";
 import { listing } from "../output/terminal-text.js";
@@ -58,9 +58,9 @@ function withRevenue<Row extends Paid>({ revenue, ...row }: Row) {
   return { ...row, revenue: revenue.map(({ amount, currency }) => `${amount} ${currency}`).join(", ") };
 }
 
-export function addAiCommand(program: Program): void {
-  program
-    .command("ai", "show which crawlers and assistants read a site, and the visits that assistants bring", help)
+export function declareCommand(command: TopCommand): void {
+  command
+    .help(help)
     .required("--site <site>", "the site's id or domain")
     .option("--range <range>", "the UTC days", { choices: ranges, default: defaultRange })
     .option("--costs <by>", "also what agents cost for visits, by this", { choices: costDimensions })

@@ -1,12 +1,12 @@
 import { listAlerts, retryAlert } from "@waymark/alerts";
 import { isUuid } from "@waymark/database";
 import { wholeNumber } from "../arguments/values.js";
-import type { Program } from "../context/command-builder.js";
+import type { TopCommand } from "../context/command-builder.js";
 import { CommandError } from "../context/command-error.js";
 import { listing } from "../output/terminal-text.js";
 
-export function addAlertCommands(program: Program): void {
-  const alert = program.group("alert", "look at an account's alerts, send failed ones again");
+export function declareCommand(command: TopCommand): void {
+  const alert = command.group();
   alert("list", "list an account's alerts, newest first: pending, held for a summary, sent, or failed for good")
     .required("--account <account>", "the account's id or address")
     .option("--failed", "only those that failed for good")

@@ -5,7 +5,7 @@ import type { Writable } from "node:stream";
 import { recordBackup, restoreBackup, verifyBackup, withConnection, writeBackup } from "@waymark/database";
 import type pg from "pg";
 import { wholeNumber } from "../arguments/values.js";
-import type { Program } from "../context/command-builder.js";
+import type { TopCommand } from "../context/command-builder.js";
 import {
   type CommandContext,
   interruptedExitCode,
@@ -52,9 +52,9 @@ Examples:
   $ DATABASE_URL=postgres://owner:password@host/empty waymark restore --file waymark.backup
   $ ssh elsewhere cat waymark.backup | waymark restore --file -`;
 
-export function addBackupCommands(program: Program): void {
-  const backup = program
-    .command("backup", "write all data of the database into a file, verify one", backupHelp)
+export function declareCommand(command: TopCommand): void {
+  const backup = command
+    .help(backupHelp)
     .option("--file <file>", "the file to write or replace, or - for standard output", { shownDefault: "-" })
     .option("--into <folder>", "a folder that gets a file named by the time", { conflicts: "file" })
     .option("--keep <number>", "with --into: how many files stay, the newest ones", { parse: wholeNumber(1, 10_000) })
@@ -63,10 +63,6 @@ export function addBackupCommands(program: Program): void {
   backup.run((context, { file = "-", into, keep, unrecorded }) =>
     into === undefined ? backUp(context, file, unrecorded) : backUpInto(context, into, keep, unrecorded),
   );
-  program
-    .command("restore", "read a backup into an empty database", restoreHelp)
-    .required("--file <file>", "the backup, or - for standard input")
-    .run(restore);
   backup
     .command("verify", "restore a backup into a scratch database and compare every table", verifyHelp)
     .argument("<path>", "the backup, or a folder of --into with it")
@@ -80,6 +76,10 @@ export function addBackupCommands(program: Program): void {
         return { value: {}, text: "Recorded." };
       }),
     );
+}
+
+export function declareRestore(command: TopCommand): void {
+  command.help(restoreHelp).required("--file <file>", "the backup, or - for standard input").run(restore);
 }
 
 interface Written {

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { machinesOf, maxListBytes, readMachineList, storeMachineList } from "@waymark/web-stats/analytics";
-import type { Program } from "../context/command-builder.js";
+import type { TopCommand } from "../context/command-builder.js";
 import { type CommandDatabase, onDatabase } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
 import { findFile } from "../imports/import-input.js";
@@ -13,8 +13,8 @@ analytics APIs and followers of logs work with it within a minute. A release of 
 Example:
   $ waymark bots update --file machines.json`;
 
-export function addBotsCommands(program: Program): void {
-  const bots = program.group("bots", "the list of crawlers, assistants and other machines");
+export function declareCommand(command: TopCommand): void {
+  const bots = command.group();
   bots("show", "show which list of machines is in use").run((context) =>
     onDatabase(context, async ({ pool }) => describe(await readList(pool))),
   );

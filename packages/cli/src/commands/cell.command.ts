@@ -1,6 +1,6 @@
 import { allSlots, firstSlot, parseSlots } from "@waymark/auth";
 import { collect } from "../arguments/values.js";
-import type { Program } from "../context/command-builder.js";
+import type { TopCommand } from "../context/command-builder.js";
 import { UsageError } from "../context/command-error.js";
 import { addCellMoveCommands } from "./cell-move.command.js";
 
@@ -12,8 +12,8 @@ Examples:
   $ waymark cell map --proxy nginx --cell a=00-7f --cell b=80-ff > /etc/nginx/conf.d/waymark-cells.conf
   $ waymark cell map --proxy caddy --cell a=00-7f --cell b=80-ff > /etc/caddy/waymark-cells.caddy`;
 
-export function addCellCommands(program: Program): void {
-  const cell = program.group("cell", "spread accounts over several installations");
+export function declareCommand(command: TopCommand): void {
+  const cell = command.group();
   cell("map", "print a proxy's map of slots to cells", mapHelp)
     .required("--proxy <proxy>", "the proxy", { choices: ["nginx", "caddy"] })
     .required("--cell <name=slots>", "a cell and its slots; repeat it for each cell", { parse: collect })

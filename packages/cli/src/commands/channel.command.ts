@@ -12,7 +12,7 @@ import {
 } from "@waymark/alerts";
 import { InvalidArgumentError } from "commander";
 import { collect, wholeNumber } from "../arguments/values.js";
-import type { Program } from "../context/command-builder.js";
+import type { TopCommand } from "../context/command-builder.js";
 import { formatFields, listing } from "../output/terminal-text.js";
 
 type Status = (typeof alertStatuses)[number];
@@ -37,8 +37,8 @@ const list = listing(
   "The account has no channels.",
 );
 
-export function addChannelCommands(program: Program): void {
-  const channel = program.group("channel", "say where an account's alerts go");
+export function declareCommand(command: TopCommand): void {
+  const channel = command.group();
   const ofChannel = (...[name, about]: Parameters<typeof channel>) =>
     channel(name, about).argument("<channel-id>", "the channel's id, from 'waymark channel list'");
 

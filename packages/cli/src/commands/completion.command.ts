@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Program } from "../context/command-builder.js";
+import type { Shared, TopCommand } from "../context/command-builder.js";
 
 /** What may follow each command: its commands and options. The key is the command's path, empty for the program. */
 type Words = ReadonlyMap<string, readonly string[]>;
@@ -12,13 +12,12 @@ Examples:
   $ waymark completion zsh > "\${fpath[1]}/_waymark"
   $ waymark completion fish > ~/.config/fish/completions/waymark.fish`;
 
-/** @param root the program with all its commands, once they are declared */
-export function addCompletionCommand(program: Program, root: Command): void {
-  program
-    .command("completion", `print the completion of ${shells.join(", ")}`, help)
+export function declareCommand(command: TopCommand, { program }: Shared): void {
+  command
+    .help(help)
     .argument("<shell>", shells.join(", "), shells)
     .run(async (_, shell) => {
-      const text = scripts[shell as (typeof shells)[number]](wordsOf(root));
+      const text = scripts[shell as (typeof shells)[number]](wordsOf(program));
       return { value: { shell, script: text }, text };
     });
 }

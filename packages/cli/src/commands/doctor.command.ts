@@ -1,10 +1,8 @@
 import { emailAddress } from "../arguments/values.js";
-import type { Program } from "../context/command-builder.js";
+import type { TopCommand } from "../context/command-builder.js";
 import { UsageError } from "../context/command-error.js";
 import { addServiceOptions, services } from "../context/service.js";
 import { examine, type Finding } from "../doctor/check.js";
-import { onInstallation } from "../doctor/installation.js";
-import { installationChecks } from "../doctor/installation-checks.js";
 import { keyChecks } from "../doctor/key-checks.js";
 import { visitService } from "../doctor/trace-service.js";
 import { checkWebUrl } from "../local-system.js";
@@ -25,11 +23,10 @@ Examples:
   $ waymark doctor --operator --settings docker/.env --backups /var/backups/waymark
   $ waymark doctor --operator --mail me@example.com`;
 
-export function addDoctorCommand(program: Program): void {
-  const about = "say within two seconds why runs do not arrive: address, TLS, clock, key, scope, quota, last run";
+export function declareCommand(command: TopCommand): void {
   addServiceOptions(
-    program
-      .command("doctor", about, help)
+    command
+      .help(help)
       .option("--operator", "say what is wrong with an installation, by DATABASE_URL or the running local system")
       .option("--settings <file>", "with --operator: a file of settings, such as docker/.env; - for standard input")
       .option("--backups <folder>", "with --operator: where its backups are")
@@ -38,6 +35,8 @@ export function addDoctorCommand(program: Program): void {
     const { env, stdout, now } = context;
     const { settings, backups, mail: mailTo } = options;
     if (options.operator) {
+      const { onInstallation } = await import("../doctor/installation.js");
+      const { installationChecks } = await import("../doctor/installation-checks.js");
       const found = await onInstallation(context, { settings, backups, mailTo }, (installation) =>
         examine(installationChecks, installation),
       );

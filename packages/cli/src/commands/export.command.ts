@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { exportEvents } from "@waymark/web-stats/analytics";
 import { resolveSite } from "../arguments/resolve-owner.js";
-import type { Program } from "../context/command-builder.js";
+import type { TopCommand } from "../context/command-builder.js";
 import {
   type CommandContext,
   type CommandDatabase,
@@ -22,9 +22,9 @@ Examples:
   $ waymark export --site example.com --file visits.ndjson
   $ waymark export --site example.com | gzip > visits.ndjson.gz`;
 
-export function addExportCommand(program: Program): void {
-  program
-    .command("export", "write a site's page views and events, one JSON object a line, oldest first", help)
+export function declareCommand(command: TopCommand): void {
+  command
+    .help(help)
     .required("--site <site>", "the site's id or domain")
     .option("--file <file>", "the file to write or replace, or - for standard output", { default: "-" })
     .run((context, options) => onDatabase(context, (database) => exportSite(context, database, options)));

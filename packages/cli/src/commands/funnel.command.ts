@@ -1,6 +1,6 @@
 import { createFunnel, deleteFunnel, listFunnels } from "@waymark/web-stats/statistics";
 import { collect } from "../arguments/values.js";
-import type { Program } from "../context/command-builder.js";
+import type { TopCommand } from "../context/command-builder.js";
 import { formatFields, listing } from "../output/terminal-text.js";
 
 const createHelp = `
@@ -12,8 +12,8 @@ Example:
 
 const list = listing(["id", "name", "steps"], "The site has no funnels. 'waymark funnel create' makes one.");
 
-export function addFunnelCommands(program: Program): void {
-  const funnel = program.group("funnel", "create funnels of a site's goals, list them, delete them");
+export function declareCommand(command: TopCommand): void {
+  const funnel = command.group();
   funnel("create", "create a funnel of goals", createHelp)
     .required("--site <site>", "the site's id or domain")
     .required("--name <name>", "its name in lists")

@@ -1,6 +1,6 @@
 import { createGoal, deleteGoal, listGoals } from "@waymark/web-stats/statistics";
 import { InvalidArgumentError } from "commander";
-import type { Program } from "../context/command-builder.js";
+import type { TopCommand } from "../context/command-builder.js";
 import { formatFields, listing } from "../output/terminal-text.js";
 
 const createHelp = `
@@ -18,8 +18,8 @@ function parseProperty(text: string) {
   return { property: text.slice(0, at), value: text.slice(at + 1) };
 }
 
-export function addGoalCommands(program: Program): void {
-  const goal = program.group("goal", "create the goals of a site, list them, delete them");
+export function declareCommand(command: TopCommand): void {
+  const goal = command.group();
   goal("create", "create a goal: a custom event or a page", createHelp)
     .required("--site <site>", "the site's id or domain")
     .option("--event <name>", "the custom event")

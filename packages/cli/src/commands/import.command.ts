@@ -9,12 +9,13 @@ import {
   importEvents,
   importRollups,
   isLog,
+  lookupOptions,
   noProgress,
   openCountryDirectory,
 } from "@waymark/web-stats/analytics";
 import { storeDays } from "@waymark/web-stats/statistics";
 import { resolveSite } from "../arguments/resolve-owner.js";
-import type { CommandBuilder, Program } from "../context/command-builder.js";
+import type { CommandBuilder, TopCommand } from "../context/command-builder.js";
 import {
   type CommandContext,
   type CommandDatabase,
@@ -95,8 +96,8 @@ Examples:
   $ waymark import --site example.com --follow /var/log/nginx/waymark.log --format nginx-json --machines-only
   $ zcat access.log.*.gz | waymark import --site example.com --file - --json`;
 
-export function addImportCommand(program: Program): void {
-  declare(program).run((context, options) =>
+export function declareCommand(command: TopCommand): void {
+  declare(command).run((context, options) =>
     onDatabase(context, async ({ pool }) => {
       setFlagsFromString(gentleGrowth);
       if ((options.file === undefined) === (options.follow === undefined))
@@ -110,9 +111,9 @@ export function addImportCommand(program: Program): void {
   );
 }
 
-function declare(program: Program) {
-  return program
-    .command("import", "record a site's page views and events from a file: JSON lines, or a web server's log", help)
+function declare(command: TopCommand) {
+  return command
+    .help(help)
     .required("--site <site>", "their site, by id or domain")
     .option("--file <file>", "the file, or - for standard input")
     .option("--follow <file>", "record a growing log for ever, through its rotations; it needs --format", {
@@ -136,7 +137,7 @@ interface Target {
 }
 
 async function importLines(context: CommandContext, { pool, site }: Target, options: ImportOptions): Promise<Outcome> {
-  const { resolver } = context;
+  const resolver = context.createResolver?.(lookupOptions);
   const { file = "-", from, rejects, dropBots = false, machinesOnly = false } = options;
   const format = from === "plausible" ? undefined : (from ?? options.format);
   if (file === "-" && context.stdin.isTTY) context.stderr.write("Reading from the terminal; Ctrl-D ends it.\n");
@@ -158,7 +159,7 @@ async function follow(
   options: ImportOptions & { follow: string },
 ): Promise<Outcome> {
   const { format, rejects, dropBots = false, machinesOnly = false } = options;
-  const { resolver } = context;
+  const resolver = context.createResolver?.(lookupOptions);
   if (!format || format === "ndjson") throw new CommandError("--follow needs the --format of a web server's log.");
   const countries = await checkCountries(context.env["COUNTRY_DATABASE"]);
   const how = { path: resolve(options.follow), format, countries, dropBots, machinesOnly, resolver };

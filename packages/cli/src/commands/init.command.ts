@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { createApiClient } from "@waymark/client";
-import type { Program } from "../context/command-builder.js";
+import type { TopCommand } from "../context/command-builder.js";
 import type { CommandContext, Outcome } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
 import { readJsonFile } from "../context/json.js";
@@ -22,9 +22,8 @@ Examples:
   $ waymark init --dir services/agent --yes
   $ waymark init --print --json`;
 
-export function addInitCommand(program: Program): void {
-  const about = "show the lines that record an application's agents, write its .env, and send a first run";
-  addServiceOptions(program.command("init", about, help))
+export function declareCommand(command: TopCommand): void {
+  addServiceOptions(command.help(help))
     .option("--dir <folder>", "the application's folder", { default: "." })
     .option("--yes", "write .env without asking")
     .option("--print", "only show the lines: write and send nothing")

@@ -1,6 +1,6 @@
 import { issueKey, listKeys, renameKey, revokeKey } from "@waymark/accounts";
 import { keyScopes, keyServices } from "@waymark/auth";
-import type { Program } from "../context/command-builder.js";
+import type { TopCommand } from "../context/command-builder.js";
 import { formatFields, formatTable, listing } from "../output/terminal-text.js";
 
 const columns = [
@@ -11,8 +11,8 @@ const columns = [
 const createHelp =
   "\nExample:\n  $ waymark key create --account me@example.com --service trace --scope ingest --name laptop";
 
-export function addKeyCommands(program: Program): void {
-  const key = program.group("key", "create API keys, list them, rename them, revoke them");
+export function declareCommand(command: TopCommand): void {
+  const key = command.group();
   key("create", "create an API key and show it, this once", createHelp)
     .required("--account <account>", "its account, by id or address")
     .required("--service <service>", "the API it opens", { choices: keyServices })

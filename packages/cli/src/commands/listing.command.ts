@@ -14,7 +14,7 @@ import {
 } from "@waymark/traces";
 import type pg from "pg";
 import { addParameters, labelNames, type ParameterName, pageNames, queryOf } from "../arguments/parameters.js";
-import type { Program } from "../context/command-builder.js";
+import type { TopCommand } from "../context/command-builder.js";
 import { addServiceOptions, readFrom } from "../context/service.js";
 import { formatPercent, formatTable } from "../output/terminal-text.js";
 
@@ -22,7 +22,6 @@ type Query = Readonly<Record<string, string>>;
 
 /** A list of the trace API as a command of the same name; the list is a member of this name in the answer. */
 interface Listing {
-  about: string;
   /** What a reader must know. */
   note: string;
   example: string;
@@ -36,7 +35,6 @@ const sums = ["traces", "failures", "input_tokens", "output_tokens", "cost_usd",
 
 const listings: Readonly<Record<string, Listing>> = {
   failures: {
-    about: "list what went wrong in failed traces, most frequent first",
     note: `A failure is an agent, and the innermost failing span's name and error, both without numbers, ids and quotations. Without --from
 it counts the last 30 days. 'waymark mute create' silences one.`,
     example: "--from 1d --agent billing-agent",
@@ -46,7 +44,6 @@ it counts the last 30 days. 'waymark mute create' silences one.`,
       listFailures(pool, failuresToList(accountId, parse(failureQuerySchema, query), now)),
   },
   agents: {
-    about: "list agents, with their traces by status, durations, tokens and cost",
     note: "Without --from it counts the last 30 days.",
     example: "--from 7d --environment production",
     parameters: [...labelNames, ...pageNames],
@@ -59,7 +56,6 @@ it counts the last 30 days. 'waymark mute create' silences one.`,
       listAgents(pool, agentsToList(accountId, parse(agentQuerySchema, query), now)),
   },
   sessions: {
-    about: "list conversations, the latest first, with traces, tokens and cost",
     note: "'waymark trace list --session ID' lists the traces of one.",
     example: "--user ann --from 1d",
     parameters: ["agent_id", "user_id", "environment", ...pageNames],
@@ -67,7 +63,6 @@ it counts the last 30 days. 'waymark mute create' silences one.`,
     read: (pool, accountId, query) => listSessions(pool, sumsToList(accountId, parse(sessionQuerySchema, query))),
   },
   users: {
-    about: "list users, the latest first, with conversations, traces, tokens and cost",
     note: "'waymark trace list --user ID' lists the traces of one.",
     example: "--from 7d",
     parameters: ["agent_id", "environment", ...pageNames],
@@ -76,22 +71,23 @@ it counts the last 30 days. 'waymark mute create' silences one.`,
   },
 };
 
-export function addListingCommands(program: Program): void {
-  for (const [name, { about, note, example, parameters, fixed, columns, read }] of Object.entries(listings)) {
-    const help = `\n${note}\n\nExample:\n  $ waymark ${name} ${example}`;
-    const command = addServiceOptions(program.command(name, about, help)).option(
-      "--account <account>",
-      "read the database, for the account of this id or address",
-    );
-    addParameters(command, parameters).run(async (context, options) => {
-      const query = { ...fixed, ...queryOf(options, parameters, context.now()) };
-      const { body, value } = await readFrom(context, options, {
-        key: ({ call }) => call<object>({ method: "GET", path: `/${name}`, query }),
-        owner: ({ pool, accountId = "", now }) => read(pool, accountId, query, now),
-      });
-      return { value, text: draw(body as Page, name, columns) };
+export function declareCommand(command: TopCommand): void {
+  const { name } = command;
+  const listing = listings[name];
+  if (!listing) throw new Error(`There is no list named ${name}.`);
+  const { note, example, parameters, fixed, columns, read } = listing;
+  const declared = addServiceOptions(command.help(`\n${note}\n\nExample:\n  $ waymark ${name} ${example}`)).option(
+    "--account <account>",
+    "read the database, for the account of this id or address",
+  );
+  addParameters(declared, parameters).run(async (context, options) => {
+    const query = { ...fixed, ...queryOf(options, parameters, context.now()) };
+    const { body, value } = await readFrom(context, options, {
+      key: ({ call }) => call<object>({ method: "GET", path: `/${name}`, query }),
+      owner: ({ pool, accountId = "", now }) => read(pool, accountId, query, now),
     });
-  }
+    return { value, text: draw(body as Page, name, columns) };
+  });
 }
 
 interface Schema<Value> {

@@ -7,7 +7,7 @@ import type { Readable } from "node:stream";
 import { isUuid } from "@waymark/database";
 import { InvalidArgumentError } from "commander";
 import { collect, parseTime, timeForms } from "../arguments/values.js";
-import type { Program } from "../context/command-builder.js";
+import type { TopCommand } from "../context/command-builder.js";
 import { type CommandContext, interruptedExitCode } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
 import { dataFolderOf } from "../local-system.js";
@@ -24,10 +24,9 @@ Examples:
   $ waymark logs --account ID --slow 500ms --follow
   $ ssh HOST docker compose logs --no-log-prefix trace-api | waymark logs --status 404 --json`;
 
-export function addLogsCommand(program: Program): void {
-  const about = "print lines of the services' logs: of a request, an account, a key, of slow or failed requests";
-  program
-    .command("logs", about, help)
+export function declareCommand(command: TopCommand): void {
+  command
+    .help(help)
     .option("--from <source>", "where the lines are: -, systemd, compose, or a file; repeatable", { parse: collect })
     .option("--request <id>", "only lines of this request, by its X-Request-Id")
     .option("--account <id>", "only requests of this account", { parse: id })

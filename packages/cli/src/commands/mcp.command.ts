@@ -1,4 +1,4 @@
-import type { Program } from "../context/command-builder.js";
+import type { Shared, TopCommand } from "../context/command-builder.js";
 import { type CommandContext, interruptedExitCode, type Outcome } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
 import { addServiceOptions, services as known, type ServiceOptions, serviceOf } from "../context/service.js";
@@ -16,9 +16,8 @@ const help = `
 A client starts it and talks to it over standard input and output. In the client's settings:
   {"mcpServers": {"waymark": {"command": "waymark", "args": ["mcp"], "env": {"WAYMARK_TRACE_KEY": "wmk_trace_…"}}}}`;
 
-export function addMcpCommand(program: Program, version: string): void {
-  const about = "give agents tools that read traces and statistics, by the Model Context Protocol over stdio";
-  addServiceOptions(program.command("mcp", about, help))
+export function declareCommand(command: TopCommand, { version }: Shared): void {
+  addServiceOptions(command.help(help))
     .option(
       "--stats-key <key>",
       "a key of the analytics service (default: WAYMARK_STATS_KEY, which other users cannot see)",

@@ -1,5 +1,5 @@
 import { readRolePasswords, rolePasswordVariables } from "@waymark/database";
-import type { Program } from "../context/command-builder.js";
+import type { TopCommand } from "../context/command-builder.js";
 import { onDatabase, prepareDatabase } from "../context/command-context.js";
 import { findDatabase } from "../local-system.js";
 
@@ -10,9 +10,9 @@ Example:
 With ${Object.values(rolePasswordVariables).join(", ")}
 it also makes the services' roles (waymark_trace_api and so on), each with the few rights that its service needs.`;
 
-export function addMigrateCommand(program: Program): void {
-  program
-    .command("migrate", "bring the database's tables to this version; safe to run again, and by several at once", help)
+export function declareCommand(command: TopCommand): void {
+  command
+    .help(help)
     .option("--yes", "go on where a migration needs a quiet hour; assumed without a terminal")
     .run(async (context, { yes }) => {
       const passwords = readRolePasswords(context.env);

@@ -1,6 +1,6 @@
 import { createMute, deleteMute, listMutes } from "@waymark/alerts";
 import { laterForms, parseLaterTime } from "../arguments/values.js";
-import type { Program } from "../context/command-builder.js";
+import type { TopCommand } from "../context/command-builder.js";
 import { formatFields, listing } from "../output/terminal-text.js";
 
 const createHelp = `
@@ -10,8 +10,8 @@ mute of a failure replaces the first one's time.
 Examples:
   $ waymark mute create --account me@example.com --group 5b7c1b0e-6b5f-8d43-9a51-0d7f4a1f3c55 --until 12h`;
 
-export function addMuteCommands(program: Program): void {
-  const mute = program.group("mute", "silence the alerts of a failure, list what is muted, end it");
+export function declareCommand(command: TopCommand): void {
+  const mute = command.group();
   mute("create", "silence the alerts of a failure, for good or until a time", createHelp)
     .required("--account <account>", "the account's id or address")
     .required("--group <failure-id>", "the failure's id, from 'waymark failures'")

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import type { Program } from "../context/command-builder.js";
+import type { TopCommand } from "../context/command-builder.js";
 import { addServiceOptions, onService } from "../context/service.js";
 import { printable } from "../output/terminal-text.js";
 import { dashboardLink } from "../traces/dashboard-link.js";
@@ -10,8 +10,8 @@ Examples:
   $ waymark open 0c07398f
   $ waymark open 0c07398f --print`;
 
-export function addOpenCommand(program: Program): void {
-  addServiceOptions(program.command("open", "print the address of a trace's page, and open it", help))
+export function declareCommand(command: TopCommand): void {
+  addServiceOptions(command.help(help))
     .argument("<trace-id>", "the trace's id, or at least 4 characters of its end or beginning")
     .option("--print", "only print it")
     .run((context, text, { print, ...options }) =>

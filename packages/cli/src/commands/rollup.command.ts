@@ -3,7 +3,7 @@ import { type Difference, rebuildRollups } from "@waymark/web-stats/analytics";
 import { findWrongDays } from "@waymark/web-stats/statistics";
 import { resolveSite } from "../arguments/resolve-owner.js";
 import { dayOf, parseTime, type TimeArgument, timeForms } from "../arguments/values.js";
-import type { Program } from "../context/command-builder.js";
+import type { TopCommand } from "../context/command-builder.js";
 import {
   type CommandContext,
   type CommandDatabase,
@@ -29,8 +29,8 @@ Examples:
   $ waymark rollup rebuild --site example.com --from 7d
   $ waymark rollup rebuild --site example.com --from 2026-05-01 --to 2026-05-31 --check`;
 
-export function addRollupCommands(program: Program): void {
-  const rollup = program.group("rollup", "compare a site's figures with its raw events");
+export function declareCommand(command: TopCommand): void {
+  const rollup = command.group();
   rollup("rebuild", "count a site's figures again, report differences, and mend them", help)
     .option("--site <site>", "the site's id or domain")
     .option("--all", "every site, one after the other")

@@ -1,6 +1,6 @@
 import { costPeriods, createRule, deleteRule, type ListedRule, listRules } from "@waymark/alerts";
 import { percent, seconds, wholeNumber } from "../arguments/values.js";
-import type { Program } from "../context/command-builder.js";
+import type { TopCommand } from "../context/command-builder.js";
 import { formatFields, listing } from "../output/terminal-text.js";
 
 const createHelp = `
@@ -55,11 +55,8 @@ function shareProblem(text: string): string | undefined {
   }
 }
 
-export function addRuleCommands(program: Program): void {
-  const rule = program.group(
-    "rule",
-    "be told when agents fail too often, cost too much or take too long, and when they are back",
-  );
+export function declareCommand(command: TopCommand): void {
+  const rule = command.group();
   rule("create", "create a rule about failures, cost, durations or tokens", createHelp)
     .required("--account <account>", "the account's id or address")
     .option("--agent <agent>", "about an agent, by its id")

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import type { Program } from "../context/command-builder.js";
+import type { TopCommand } from "../context/command-builder.js";
 import { addServiceOptions, onService } from "../context/service.js";
 import { findTraceId } from "../traces/trace-id.js";
 
@@ -10,8 +10,8 @@ Examples:
   $ waymark score add 0c07398f --name helpful --value true
   $ waymark score add 0c07398f --span 019c13f2-6c00-7cc3-98c4-dc0c5d1b22a0 --name accuracy --value 0.8 --comment "One date is wrong"`;
 
-export function addScoreCommands(program: Program): void {
-  const score = program.group("score", "add scores to traces and spans; over HTTP, with a key");
+export function declareCommand(command: TopCommand): void {
+  const score = command.group();
   addServiceOptions(score("add", "add feedback or an evaluation to a trace or one of its spans", help))
     .argument("<trace-id>", "the trace's id, or at least 4 characters of its end or beginning")
     .required("--name <name>", "what the score is about")

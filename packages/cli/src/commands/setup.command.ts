@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { access, mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Program } from "../context/command-builder.js";
+import type { TopCommand } from "../context/command-builder.js";
 import type { CommandContext } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
 import { createAsker, questions, type SetupOptions, senderQuestion } from "../setup/answers.js";
@@ -16,9 +16,9 @@ Examples:
   $ waymark setup --systemd --domain example.com   # for the units, in /etc/waymark
   $ waymark setup --domain example.com --certificates-mail me@example.com --mail files --yes`;
 
-export function addSetupCommand(program: Program): void {
-  program
-    .command("setup", "write the settings of a new installation, with their passwords", help)
+export function declareCommand(command: TopCommand): void {
+  command
+    .help(help)
     .option("--domain <domain>", "the services become traces., stats., collect. and waymark. below it")
     .option("--certificates-mail <address>", "the certificate authority writes to it (Compose)")
     .option("--mail <way>", "a key of Resend, an smtps:// address, or files")

@@ -1,7 +1,7 @@
 import { createSignInLink } from "@waymark/accounts/identity/links";
 import { resolveAccount } from "../arguments/resolve-owner.js";
 import { emailAddress } from "../arguments/values.js";
-import type { Program } from "../context/command-builder.js";
+import type { TopCommand } from "../context/command-builder.js";
 import { onDatabase } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
 import { findPublicUrl } from "../local-system.js";
@@ -15,9 +15,9 @@ begins with DASHBOARD_URL.
 Example:
   $ waymark sign-in-link --account me@example.com`;
 
-export function addSignInLinkCommand(program: Program): void {
-  program
-    .command("sign-in-link", "make a link that signs in to the dashboard", help)
+export function declareCommand(command: TopCommand): void {
+  command
+    .help(help)
     .required("--account <account>", "the account's id or address")
     .option("--email <address>", "the person; the account's first owner without it", { parse: emailAddress })
     .run(async (context, { account: text, email }) => {

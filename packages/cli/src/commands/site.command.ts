@@ -14,8 +14,9 @@ import { withTransaction } from "@waymark/database";
 import { maxSitesPerDomain } from "@waymark/web-stats/analytics";
 import { resolveSite } from "../arguments/resolve-owner.js";
 import { laterForms, parseLaterTime } from "../arguments/values.js";
-import { type Group, onOwner, type Program } from "../context/command-builder.js";
+import type { Group, TopCommand } from "../context/command-builder.js";
 import { onDatabase } from "../context/command-context.js";
+import { onOwner } from "../context/on-owner.js";
 import { findPublicUrl } from "../local-system.js";
 import { formatFields, listing } from "../output/terminal-text.js";
 import { deleteSite } from "./confirmed-erasure.js";
@@ -62,11 +63,8 @@ Examples:
 
 const list = listing(["id", "domain", "name"], "The account has no sites. 'waymark site create' makes one.");
 
-export function addSiteCommands(program: Program): void {
-  const site = program.group(
-    "site",
-    "create the sites of an account, list them, share their statistics, rename them, claim their domains, delete them",
-  );
+export function declareCommand(command: TopCommand): void {
+  const site = command.group();
   site("create", "create a site and print its script tag", createHelp)
     .required("--account <account>", "its account, by id or address")
     .required("--domain <domain>", "its domain, such as example.com; its own pages are no referrers")

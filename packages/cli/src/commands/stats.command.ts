@@ -17,7 +17,7 @@ import {
 } from "@waymark/web-stats/statistics";
 import { InvalidArgumentError } from "commander";
 import { names, wholeNumber } from "../arguments/values.js";
-import type { Program } from "../context/command-builder.js";
+import type { TopCommand } from "../context/command-builder.js";
 import { CommandError, UsageError } from "../context/command-error.js";
 import { addServiceOptions, readFrom } from "../context/service.js";
 import { openColumns } from "../context/site-columns.js";
@@ -50,9 +50,9 @@ function several<T>(parse: (text: string) => T[]) {
   return { parse, default: [] as T[], shownDefault: "none" };
 }
 
-export function addStatsCommand(program: Program): void {
-  const stats = program
-    .command("stats", "show a site's visitors and page views: totals, days and top lists", help)
+export function declareCommand(command: TopCommand): void {
+  const stats = command
+    .help(help)
     .argument("[site]", "the id or domain of a site of the key, where it has several")
     .option("--site <site>", "read the database, for the site of this id or domain")
     .option("--range <range>", "the UTC days", { choices: ranges, default: defaultRange })

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ApiClient, ListedTrace, Span, Trace, TraceQuery } from "@waymark/client";
 import { addParameters, labelNames, type ParameterName, queryOf } from "../arguments/parameters.js";
 import { wholeNumber } from "../arguments/values.js";
-import type { Group, Program } from "../context/command-builder.js";
+import type { Group, TopCommand } from "../context/command-builder.js";
 import { interruptedExitCode } from "../context/command-context.js";
 import { CommandError } from "../context/command-error.js";
 import { addServiceOptions, explainCall, onService, type Service } from "../context/service.js";
@@ -35,8 +35,8 @@ Examples:
 
 const tailHelp = "\nWith --json each line is an object: the event (new or changed) and the trace.";
 
-export function addTraceCommands(program: Program): void {
-  const trace = program.group("trace", "list traces, show one, follow new ones, delete one; over HTTP, with a key");
+export function declareCommand(command: TopCommand): void {
+  const trace = command.group();
   addListCommand(trace);
   addShowCommand(trace);
   addTailCommand(trace);

@@ -3,7 +3,7 @@ import { isPlanId, planOf } from "@waymark/plan";
 import { readUsageTables, rebuildUsage, type UsageTables, usageIntervals } from "@waymark/traces";
 import { resolveAccount } from "../arguments/resolve-owner.js";
 import { parseTime, type TimeArgument, timeForms } from "../arguments/values.js";
-import type { Program } from "../context/command-builder.js";
+import type { TopCommand } from "../context/command-builder.js";
 import { type CommandContext, type CommandDatabase, type Outcome, onDatabase } from "../context/command-context.js";
 import { addServiceOptions, readFrom } from "../context/service.js";
 import { formatCount, formatFields, formatTable, printable } from "../output/terminal-text.js";
@@ -34,10 +34,11 @@ Examples:
   $ waymark usage rebuild --check
   $ waymark usage rebuild --account me@example.com`;
 
-export function addUsageCommand(program: Program): void {
-  const usage = addServiceOptions(
-    program.command("usage", "show an account's use of its plan in this UTC month", usageHelp),
-  ).option("--account <account>", "read the database, for the account of this id or address");
+export function declareCommand(command: TopCommand): void {
+  const usage = addServiceOptions(command.help(usageHelp)).option(
+    "--account <account>",
+    "read the database, for the account of this id or address",
+  );
   usage.run(async (context, options) => {
     const { body, value } = await readFrom<Shown>(context, options, {
       key: ({ call }) => call({ method: "GET", path: "/usage" }),

@@ -1,13 +1,7 @@
 import { Argument, type Command, Option } from "commander";
-import { resolveAccount, resolveSite } from "../arguments/resolve-owner.js";
-import {
-  type CommandCall,
-  type CommandContext,
-  type CommandDatabase,
-  type Outcome,
-  onDatabase,
-} from "./command-context.js";
+import type { CommandCall, CommandContext, Outcome } from "./command-context.js";
 import { UsageError } from "./command-error.js";
+import type { OwnedDatabase } from "./on-owner.js";
 
 /** `drop-bots` as `dropBots`. */
 type Camel<Name extends string> = Name extends `${infer First}-${infer Rest}`
@@ -31,32 +25,15 @@ interface Settings<T> {
   conflicts?: string;
 }
 
-type OwnerId<Options, Name extends string> = Options extends Record<Name, string> ? string : string | undefined;
-
-/** The database, with the ids that `--account` and `--site` name. */
-export interface OwnedDatabase<Options> extends CommandDatabase {
-  now: Date;
-  accountId: OwnerId<Options, "account">;
-  siteId: OwnerId<Options, "site">;
+/** What a command may know of the whole command line. */
+export interface Shared {
+  program: Command;
+  version: string;
 }
 
-/** Does some work on the database for the account and the site of the options, by id, address or domain. */
-export function onOwner<Options extends object, T>(
-  context: CommandContext,
-  options: Options,
-  work: (database: OwnedDatabase<Options>) => Promise<T>,
-): Promise<T> {
-  const { account, site } = options as { account?: string; site?: string };
-  return onDatabase(context, async (database) => {
-    const accountId = account === undefined ? undefined : (await resolveAccount(database.prisma, account)).id;
-    const siteId = site === undefined ? undefined : (await resolveSite(database.pool, site)).id;
-    const owners = { now: context.now(), accountId, siteId } as Omit<OwnedDatabase<Options>, keyof CommandDatabase>;
-    return work(Object.assign(database, owners));
-  });
-}
-
-export type Program = CommandBuilder<[], object>;
-export type Group = ReturnType<Program["group"]>;
+/** A command of the first level as the table has it: its name and what it is about. */
+export type TopCommand = CommandBuilder<[], object>;
+export type Group = ReturnType<TopCommand["group"]>;
 
 /** Declares a command by commander; its arguments and options reach the command's work typed by their flags. */
 export class CommandBuilder<Args extends readonly (string | undefined)[], Options extends object> {
@@ -69,15 +46,22 @@ export class CommandBuilder<Args extends readonly (string | undefined)[], Option
 
   /** Adds a command below this one, which also gets this one's options. */
   command(name: string, about: string, help?: string): CommandBuilder<[], Options> {
-    const command = this.declared.command(name).description(about);
-    if (help !== undefined) command.addHelpText("after", help);
-    return new CommandBuilder(command, this.call);
+    const command = new CommandBuilder<[], Options>(this.declared.command(name).description(about), this.call);
+    return help === undefined ? command : command.help(help);
   }
 
-  /** Adds a command that only has commands below it. @returns the function that adds these */
-  group(name: string, about: string): (...command: Parameters<Program["command"]>) => CommandBuilder<[], Options> {
-    const group = this.command(name, about);
-    return (...command) => group.command(...command);
+  /** For a command that only has commands below it. @returns the function that adds these */
+  group(): (...command: Parameters<TopCommand["command"]>) => CommandBuilder<[], Options> {
+    return (...command) => this.command(...command);
+  }
+
+  get name(): string {
+    return this.declared.name();
+  }
+
+  help(text: string): this {
+    this.declared.addHelpText("after", text);
+    return this;
   }
 
   alias(name: string): this {
@@ -145,6 +129,7 @@ export class CommandBuilder<Args extends readonly (string | undefined)[], Option
     show: (value: Value, ...given: [...Args, Options]) => string,
   ): void {
     this.run(async (context, ...given) => {
+      const { onOwner } = await import("./on-owner.js");
       const value = await onOwner(context, given.at(-1) as Options, (database) => work(database, ...given));
       return { value, text: show(value, ...given) };
     });

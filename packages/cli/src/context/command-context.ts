@@ -1,19 +1,12 @@
+import type { ResolverOptions } from "node:dns";
 import type { Readable, Writable } from "node:stream";
-import {
-  checkPooling,
-  createPool,
-  grantRoles,
-  type MigrateOptions,
-  migrate,
-  type RolePasswords,
-} from "@waymark/database";
-import { createPrisma, type PrismaClient } from "@waymark/database/prisma";
+import type { MigrateOptions, RolePasswords } from "@waymark/database";
+import type { PrismaClient } from "@waymark/database/prisma";
 import type { NameResolver } from "@waymark/web-stats/analytics";
 import type pg from "pg";
 import { dataFolderOf, findDatabase } from "../local-system.js";
 import { showStatus } from "../output/progress.js";
 import { CommandError } from "./command-error.js";
-import { explainError } from "./explain-error.js";
 
 /** Everything that a command reads and writes of its process. */
 export interface CommandContext {
@@ -25,7 +18,7 @@ export interface CommandContext {
   catchInterrupts(): AbortSignal;
   now(): Date;
   /** Looks up the names of addresses; nothing without it. */
-  resolver?: NameResolver | undefined;
+  createResolver?: ((options: ResolverOptions) => NameResolver) | undefined;
 }
 
 export interface CommandDatabase {
@@ -70,6 +63,8 @@ export async function onDatabase<T>(
     applicationName: "waymark command line",
     statementTimeoutMs,
   };
+  const { checkPooling, createPool } = await import("@waymark/database");
+  const { createPrisma } = await import("@waymark/database/prisma");
   const pool = createPool(options);
   let prisma: PrismaClient | undefined;
   const database = {
@@ -87,6 +82,7 @@ export async function onDatabase<T>(
     return await work(database);
   } catch (error) {
     if (context.env["LOG_LEVEL"] === "debug") context.stderr.write(`${error instanceof Error ? error.stack : error}\n`);
+    const { explainError } = await import("./explain-error.js");
     throw new CommandError(explainError(error, found, dataFolderOf(context.env)), { cause: error });
   } finally {
     await prisma?.$disconnect();
@@ -141,9 +137,10 @@ export async function prepareDatabase(
   const meetNewer = (migration: string) => {
     newer = migration;
   };
+  const { grantRoles, migrate } = await import("@waymark/database");
   const applied = await migrate(url, { ...options, meetNewer });
   if (newer) return { applied, newer };
-  // Imported here, because BullMQ takes longer to load than other commands take to run.
+  // BullMQ takes longer to load than other commands take to run.
   const { migrateQueues } = await import("@waymark/service/queue");
   await migrateQueues(url);
   if (passwords) await grantRoles(url, passwords);

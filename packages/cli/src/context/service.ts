@@ -10,9 +10,10 @@ import {
 import { JsonText } from "@waymark/service/fields";
 import { checkWebUrl } from "../local-system.js";
 import { formatDuration, printable } from "../output/terminal-text.js";
-import { type CommandBuilder, type OwnedDatabase, onOwner } from "./command-builder.js";
+import type { CommandBuilder } from "./command-builder.js";
 import type { CommandContext } from "./command-context.js";
 import { CommandError, UsageError } from "./command-error.js";
+import type { OwnedDatabase } from "./on-owner.js";
 
 /** The services that take keys, and the variables of their keys and addresses. */
 export const services = {
@@ -122,6 +123,7 @@ export async function readFrom<Body>(
     return onService(context, options, by.key, { name });
   }
   if (options.key ?? options.url) throw new UsageError(`${owner} reads the database: leave --key and --url out.`);
+  const { onOwner } = await import("./on-owner.js");
   const value = await onOwner(context, options, by.owner);
   return { body: value, value };
 }
