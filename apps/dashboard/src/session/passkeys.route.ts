@@ -1,11 +1,5 @@
 import { randomBytes } from "node:crypto";
 import {
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
-} from "@simplewebauthn/server";
-import {
   addPasskey,
   findPasskey,
   homeAccountOf,
@@ -26,6 +20,9 @@ import { nameField, passwordField, type SignInAnswer } from "./session.schema.js
 import { type AnswerOf, viewerRoute } from "./viewer.js";
 
 export type PasskeyList = AnswerOf<typeof passkeyRoutes, "get /me/passkeys">;
+
+/** It takes longer to load than the rest of the dashboard, and few processes see a passkey. */
+const loadWebauthn = () => import("@simplewebauthn/server");
 
 const maxIdLength = 1_400;
 const maxTextLength = 20_000;
@@ -73,6 +70,7 @@ export function passkeySignInRoutes(deps: AppDeps) {
         const parts = given.map(({ body }) => Buffer.from(challengeAnswer.parse(body).challenge, "base64url"));
         const options = { rpID: config.url.hostname, userVerification: "required" } as const;
         const challenge = Buffer.concat([own, ...parts]);
+        const { generateAuthenticationOptions } = await loadWebauthn();
         return { status: 200, body: await generateAuthenticationOptions({ ...options, challenge }) };
       },
     }),
@@ -90,6 +88,7 @@ export function passkeySignInRoutes(deps: AppDeps) {
           if (answer.status === 200) await refund();
           return answer;
         }
+        const { verifyAuthenticationResponse } = await loadWebauthn();
         const { authenticationInfo } = await verified(
           verifyAuthenticationResponse({
             ...expectationsOf(deps),
@@ -138,6 +137,7 @@ export function passkeyRoutes(deps: AppDeps) {
         const challenge = randomBytes(challengeBytes);
         await keepChallenge(pool, { challenge, personId, now: now() });
         const { passkeys } = await listPasskeys(pool, personId);
+        const { generateRegistrationOptions } = await loadWebauthn();
         return generateRegistrationOptions({
           rpName: "Waymark",
           rpID: config.url.hostname,
@@ -156,6 +156,7 @@ export function passkeyRoutes(deps: AppDeps) {
       async handle({ viewer: { personId }, body }) {
         const take = (signed: string) =>
           takeChallenge(pool, { challenge: Buffer.from(signed, "base64url"), personId, now: now() });
+        const { verifyRegistrationResponse } = await loadWebauthn();
         const { registrationInfo } = await verified(
           verifyRegistrationResponse({
             ...expectationsOf(deps),

@@ -1,6 +1,5 @@
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createTransport } from "nodemailer";
 import type { Logger } from "pino";
 import type { Mailer } from "./mailer.js";
 
@@ -15,9 +14,10 @@ interface FileMailerOptions {
  * second attempt replaces the first.
  */
 export function createFileMailer({ folder, from, log }: FileMailerOptions): Mailer {
-  const composer = createTransport({ streamTransport: true, buffer: true, newline: "unix" });
   return {
     async send({ idempotencyKey, ...mail }) {
+      const { createTransport } = await import("nodemailer");
+      const composer = createTransport({ streamTransport: true, buffer: true, newline: "unix" });
       const { message } = await composer.sendMail({ from, ...mail, messageId: `<${idempotencyKey}@waymark>` });
       const path = join(folder, `${idempotencyKey}.eml`);
       await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -1,4 +1,3 @@
-import { Resend } from "resend";
 import { readRetryAfter } from "../retry-after.js";
 import type { Delivery, Mailer } from "./mailer.js";
 
@@ -26,12 +25,13 @@ const refusedStatuses: readonly number[] = [400, 404, 405, 413, 422];
  */
 export function createResendMailer(options: ResendMailerOptions): Mailer {
   const { from, timeoutMs = defaultTimeoutMs, now = Date.now } = options;
-  const resend = new Resend(options.apiKey, { baseUrl: options.baseUrl });
   let closedUntil = 0;
   return {
     async send({ idempotencyKey, ...mail }) {
       const closedMs = closedUntil - now();
       if (closedMs > 0) return { outcome: "rate-limited", reason: "Resend asked to wait", retryAfterMs: closedMs };
+      const { Resend } = await import("resend");
+      const resend = new Resend(options.apiKey, { baseUrl: options.baseUrl });
       const signal = AbortSignal.timeout(timeoutMs);
       const { error, headers } = await resend.emails.send({ from, ...mail }, { idempotencyKey, signal });
       if (!error) return { outcome: "sent" };

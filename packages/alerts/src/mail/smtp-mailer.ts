@@ -1,5 +1,4 @@
 import { connect, isIP, type Socket } from "node:net";
-import { createTransport } from "nodemailer";
 import { oneLine } from "./mail-text.js";
 import type { SmtpSettings } from "./mail-variables.js";
 import type { Delivery, Mailer } from "./mailer.js";
@@ -24,6 +23,7 @@ export function createSmtpMailer({ smtp, from, ca, timeoutMs = defaultTimeoutMs 
   const domain = /@([^@\s<>]+)>?$/.exec(from)?.[1] ?? "waymark";
   return {
     async send({ idempotencyKey, ...mail }) {
+      const { createTransport } = await import("nodemailer");
       const socket = connect({ host, port });
       const timer = setTimeout(() => socket.destroy(new Error("no answer in time")), timeoutMs);
       const transport = createTransport({
