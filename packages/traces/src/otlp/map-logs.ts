@@ -4,9 +4,9 @@ import { answerOf, claudeTrace, codexTrace, eventOf, type Told, toldBy } from ".
 import { jsonOfAttributes, jsonOfValue, storableText, textOfValue } from "./any-value.js";
 import { findLogContent } from "./content.js";
 import { detailsEvent, eventSources } from "./conventions.js";
-import { exceptionError, hex, isZero, type MappedSpan, mapRequest, maxAttributesBytes } from "./map-request.js";
+import { exceptionError, type MappedSpan, mapRequest, maxAttributesBytes } from "./map-request.js";
 import type { LogRecord, LogsRequest, OtlpSpan } from "./read-json.js";
-import { maxMembersOfOne, type Unsigned64 } from "./request.js";
+import { hex, idText, maxMembersOfOne, type Unsigned64 } from "./request.js";
 import { isTime, isUnset, timeOfNanos } from "./time.js";
 
 /** A log record for the span that it names. Its texts are JSON but for `name` and `error`. */
@@ -137,7 +137,7 @@ function createCodexTraces(told: readonly Told[], earlier: EarlierPrompts): (eve
 }
 
 function namesSpan({ traceId, spanId }: LogRecord): boolean {
-  return traceId.length === 16 && !isZero(traceId) && spanId.length === 8 && !isZero(spanId);
+  return Boolean(idText(traceId, 16) && idText(spanId, 8));
 }
 
 function timeOf({ timeUnixNano, observedTimeUnixNano }: LogRecord): Unsigned64 {

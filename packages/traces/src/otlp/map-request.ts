@@ -23,7 +23,7 @@ import {
   spanKinds,
   type TraceRequest,
 } from "./read-json.js";
-import { type KeyValue, maxMembersOfOne } from "./request.js";
+import { hex, idText, type KeyValue, maxMembersOfOne } from "./request.js";
 import { isTime, isUnset, timeOfNanos } from "./time.js";
 
 /** A resource or scope, stored once per trace. Its spans refer to it. */
@@ -147,6 +147,7 @@ const problems = {
   resource: `the attributes of a resource must not take more than ${maxResourceBytes} bytes as JSON`,
   scope: `a scope must not take more than ${maxScopeBytes} bytes as JSON`,
   contexts: `resources and scopes, counted once for each trace, must not take more than ${maxContextBytes} bytes of a request`,
+  times: "start_time_unix_nano and end_time_unix_nano must be whole numbers of 64 bits",
   members: `a span must not have more than ${maxMembersOfOne} attributes, events, links and values in lists`,
   extra: `attributes, events and links of a span must not take more than ${maxAttributesBytes} bytes as JSON`,
 } as const;
@@ -222,25 +223,18 @@ function* scopedSpansOf(
   return all;
 }
 
-/** The reason why a span is invalid, if any. An id of zeros is no id (W3C Trace Context, 3.2.2). */
-function problemOf(span: OtlpSpan): string | undefined {
-  if (span.traceId.length !== 16 || isZero(span.traceId)) return "trace_id must be 16 bytes that are not all zero";
-  if (span.spanId.length !== 8 || isZero(span.spanId)) return "span_id must be 8 bytes that are not all zero";
-  const { length } = span.parentSpanId;
-  if (length !== 0 && length !== 8) return "parent_span_id must be empty or 8 bytes";
-  const areTimes = isTime(span.startTimeUnixNano) && isTime(span.endTimeUnixNano);
-  return areTimes ? undefined : "start_time_unix_nano and end_time_unix_nano must be whole numbers of 64 bits";
-}
-
 /** The span, or the reason why it cannot be stored. */
 function mapSpan(span: OtlpSpan, { service, labels, resource, scope, observes }: ScopedSpans): MappedSpan | string {
-  const problem = problemOf(span);
-  if (problem !== undefined) return problem;
-  const isRoot = span.parentSpanId.length === 0 || isZero(span.parentSpanId);
+  const [traceId, spanId] = [idText(span.traceId, 16), idText(span.spanId, 8)];
+  if (!traceId) return "trace_id must be 16 bytes that are not all zero";
+  if (!spanId) return "span_id must be 8 bytes that are not all zero";
+  const parentSpanId = idText(span.parentSpanId, 8);
+  if (parentSpanId === undefined) return "parent_span_id must be empty or 8 bytes";
+  if (!isTime(span.startTimeUnixNano) || !isTime(span.endTimeUnixNano)) return problems.times;
+  const isRoot = parentSpanId === "";
   const isLocalRoot = !isRoot && (span.flags & remoteParent) === remoteParent;
   const content = findContent(span);
   const isError = isFailed(span);
-  const spanId = hex(span.spanId);
   const end = span.endTimeUnixNano;
   const otel = jsonOfOtel(span, spanId, content.events);
   const extra = Buffer.from(`{"attributes":${jsonOfAttributes(content.attributes)},"otel":${otel}}`);
@@ -249,14 +243,14 @@ function mapSpan(span: OtlpSpan, { service, labels, resource, scope, observes }:
   const kind = kindOfAttributes(span.attributes);
   const usage = usageOfAttributes(span.attributes);
   const ownLabels = labelsOf(span.attributes);
-  const evaluations = evaluationsOf(span);
+  const evaluations = evaluationsOf(span, spanId);
   const isAgentKind = kind !== "other" && kind !== "chain";
   const isOfAgent = isAgentKind || usage !== null || ownLabels !== null || evaluations.length > 0;
   const isEntry = isRoot || isLocalRoot || entryKinds.has(span.kind);
   return {
-    traceId: hex(span.traceId),
+    traceId,
     spanId,
-    parentSpanId: isRoot ? null : hex(span.parentSpanId),
+    parentSpanId: parentSpanId || null,
     isLocalRoot,
     name,
     title: isGeneric(name) ? ((isRoot || isLocalRoot) && titleOf(content.input)) || null : name,
@@ -290,13 +284,13 @@ function visitOf(attributes: readonly KeyValue[]): string | null {
 const maxEvaluations = 100;
 
 /** Judgements come as events of the span that they judge, or as its attributes. */
-function evaluationsOf({ spanId, attributes, events }: OtlpSpan): readonly Evaluation[] {
+function evaluationsOf({ attributes, events }: OtlpSpan, spanId: string): readonly Evaluation[] {
   const said = events.filter(({ name }) => name === evaluationEvent).slice(0, maxEvaluations);
   const own = attributes.some(({ key }) => key === evaluationName) ? [{ attributes, timeUnixNano: null }] : [];
   return [...own, ...said].flatMap(({ attributes: all, timeUnixNano: time }) => {
     const told = all.filter(({ key }) => key.startsWith(evaluationStart)).slice(0, maxEvaluations);
     const at = time && isTime(time) ? timeOfNanos(time) : "";
-    return evaluationOfJson(hex(spanId), at, jsonOfAttributes(told)) ?? [];
+    return evaluationOfJson(spanId, at, jsonOfAttributes(told)) ?? [];
   });
 }
 
@@ -358,16 +352,6 @@ function jsonOfScope({ name, version, attributes }: Scope): string {
 
 function findText(attributes: readonly KeyValue[], name: string): string {
   return textOfValue(attributes.find(({ key }) => key === name)?.value) ?? "";
-}
-
-export function isZero(bytes: Uint8Array): boolean {
-  return bytes.every((byte) => byte === 0);
-}
-
-/** protobufjs decodes an absent id as an empty array, not as a Uint8Array. */
-export function hex(bytes: Uint8Array): string {
-  if (bytes.length === 0) return "";
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("hex");
 }
 
 /**

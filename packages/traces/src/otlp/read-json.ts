@@ -1,5 +1,6 @@
 import {
   type AnyValue,
+  type Id,
   type KeyValue,
   MalformedRequest,
   maxMembersOfOne,
@@ -9,9 +10,8 @@ import {
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-const noBytes = Buffer.alloc(0);
 /** Stands for an invalid id: no id has this length. */
-const wrongBytes = Buffer.alloc(1);
+const wrongId = "00";
 const wrongUnsigned64: Unsigned64 = { low: Number.NaN, high: Number.NaN };
 const zero: Unsigned64 = { low: 0, high: 0 };
 const maxUnsigned64 = (1n << 64n) - 1n;
@@ -40,7 +40,7 @@ let seen: Seen = { listed: 0, mostListed: 0, members: 0, isQuoted: false };
 
 /**
  * A trace request from either reader: the fields that Waymark uses of the messages in `opentelemetry/proto/trace/v1/trace.proto`
- * and `common.proto`, as protobufjs decodes them. Ids are bytes. A span with too many members is null.
+ * and `common.proto`, as protobufjs decodes them. A span with too many members is null.
  */
 export interface TraceRequest {
   readonly resourceSpans: readonly {
@@ -342,11 +342,11 @@ function text(json: JsonObject, name: string): string {
 }
 
 /** An invalid id gets a wrong length: it makes its span invalid, not the request. */
-function id(json: JsonObject, name: string): Buffer {
+function id(json: JsonObject, name: string): Id {
   const value = json[name];
-  if (absent(value) || value === "") return noBytes;
+  if (absent(value)) return "";
   if (typeof value !== "string") throw wrongType(name, "a string");
-  return value.length % 2 === 0 && /^[0-9a-f]*$/i.test(value) ? Buffer.from(value, "hex") : wrongBytes;
+  return value.length % 2 === 0 && /^[0-9a-f]*$/i.test(value) ? value.toLowerCase() : wrongId;
 }
 
 function count(json: JsonObject, name: string): number {

@@ -30,3 +30,21 @@ export const maxMembersOfOne = 20_000;
 export class MalformedRequest extends Error {
   override name = "MalformedRequest";
 }
+
+/** Of a trace or span, as a reader gives it: bytes, or lower-case hexadecimal. */
+export type Id = Uint8Array | string;
+
+/** In lower-case hexadecimal. protobufjs decodes an absent id as an empty array, not as a Uint8Array. */
+export function hex(id: Id): string {
+  if (typeof id === "string" || id.length === 0) return id.toString();
+  return Buffer.from(id.buffer, id.byteOffset, id.length).toString("hex");
+}
+
+const zeros = "0".repeat(32);
+
+/** As {@link hex}; empty for an id of zeros, which is none (W3C Trace Context, 3.2.2), undefined for one of another length. */
+export function idText(id: Id, bytes: 8 | 16): string | undefined {
+  const text = hex(id);
+  if (text !== "" && text.length !== 2 * bytes) return undefined;
+  return zeros.startsWith(text) ? "" : text;
+}
