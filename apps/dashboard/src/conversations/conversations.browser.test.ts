@@ -1,6 +1,8 @@
 import { expect, it } from "@jest/globals";
 import { describeWithChromium } from "@waymark/testing";
 import { useBrowser } from "../browser.fixture.js";
+import { insertLabelled } from "../pages/conversation-states.fixture.js";
+import { settled } from "../pages/page-state.fixture.js";
 import { insertTrace } from "../traces/traces.fixture.js";
 
 describeWithChromium("conversations and users in a browser", (executablePath) => {
@@ -63,6 +65,21 @@ describeWithChromium("conversations and users in a browser", (executablePath) =>
       .click();
     await page.getByRole("row", { name: /second/ }).waitFor();
     expect(new URL(page.url()).searchParams.get("user")).toBe("ü & co");
+  });
+
+  it("has each column in sight of a phone, a large cost too", async () => {
+    const accountId = await dashboard.makeAccount();
+    await insertLabelled(pool, accountId);
+    const page = await browser.page(await dashboard.signIn(accountId), { width: 390 });
+    for (const name of ["Conversations", "Users"]) {
+      await page.goto(`/dashboard/${name.toLowerCase()}`);
+      const cost = page.getByRole("table", { name, exact: true }).getByText("$12,345.68");
+      await cost.waitFor();
+      await page.evaluate(settled);
+      const box = await cost.boundingBox();
+      const endPx = (box?.x ?? 0) + (box?.width ?? Number.POSITIVE_INFINITY);
+      expect([name, endPx <= 378]).toEqual([name, true]);
+    }
   });
 
   it("pages through 2,000 of the longest names of any script within the window", async () => {

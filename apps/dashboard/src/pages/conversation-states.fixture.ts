@@ -2,7 +2,7 @@ import type pg from "pg";
 import { insertTrace } from "../traces/traces.fixture.js";
 import { button, click, heading, type PageState, table } from "./page-state.fixture.js";
 
-/** Two conversations, one with texts of the largest size and of several scripts. */
+/** Two conversations, one with texts of the largest size and of several scripts, and with costs of unlike lengths. */
 export async function insertLabelled(pool: pg.Pool, accountId: string): Promise<void> {
   const long = {
     session: "s".repeat(200),
@@ -21,6 +21,15 @@ export async function insertLabelled(pool: pg.Pool, accountId: string): Promise<
     error: "refused",
     input: "Are you sure?",
   });
+  await pool.query(
+    `INSERT INTO model_call
+       (account_id, trace_id, span_id, agent_id, started_at, model, input_tokens, output_tokens, cost, counts)
+     SELECT t.account_id, t.id, s.id, t.agent_id, t.started_at, 'house-model', 1234567, 89,
+       CASE WHEN t.session_id = 'chat-7' THEN 0.00000123 ELSE 12345.678 END, true
+     FROM trace t JOIN span s ON s.account_id = t.account_id AND s.trace_id = t.id
+     WHERE t.account_id = $1 AND t.session_id IS NOT NULL AND s.name = 'chat'`,
+    [accountId],
+  );
 }
 
 export const conversationPages: Record<string, PageState[]> = {
