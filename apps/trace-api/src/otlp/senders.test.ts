@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
 import type { Span, Trace } from "@waymark/client";
 import { type TestAccount, useApp } from "../app.fixture.js";
-import { readFixture, sendJson, sendOtlp } from "./otlp.fixture.js";
+import { encode } from "../grpc/grpc.fixture.js";
+import { readFixture, sendOtlp } from "./otlp.fixture.js";
 
 interface Sender {
   sender: string;
@@ -22,6 +23,23 @@ const rows = new Map(
     .map(([, sender = "", ...cells]) => [sender, cells.slice(0, -2)]),
 );
 const recordings = readFixture<Sender>("senders.ndjson");
+
+const forms = {
+  JSON: { type: "application/json", write: (request: object) => Buffer.from(JSON.stringify(request)) },
+  protobuf: {
+    type: "application/x-protobuf",
+    write: (request: object) => encode("resourceLogs" in request ? "logs" : "traces", withBase64(request)),
+  },
+} as const;
+
+/** Ids are hexadecimal in OTLP's JSON, and base64 in that of protobuf. */
+function withBase64(request: object): object {
+  const toBase64 = (key: string, value: unknown) =>
+    typeof value === "string" && /^(traceId|spanId|parentSpanId)$/.test(key)
+      ? Buffer.from(value, "hex").toString("base64")
+      : value;
+  return JSON.parse(JSON.stringify(request), toBase64);
+}
 
 /** The kinds of the spans with texts, and which half of them where the other never came. */
 function textsOf(spans: readonly Span[]): string {
@@ -56,13 +74,13 @@ describe("the senders of SENDERS.md", () => {
     expect([...rows.keys()].sort()).toEqual(recordings.map(({ sender }) => sender).sort());
   });
 
-  it.each(recordings)("bring what the row of $sender says", async (recorded) => {
-    const account = await test.makeAccount("pro");
-    const { request, logs } = recorded;
-    const sent = Buffer.from(JSON.stringify(logs ?? {}));
-    if (logs) await sendOtlp(account, sent, "application/json", { path: "/v1/logs" }).expect(200);
-    if (request) await sendJson(account, request).expect(200);
-    const trace = await readOne(account);
-    expect(rows.get(recorded.sender)).toEqual(cellsOf(recorded.version, trace));
-  });
+  for (const [form, { type, write }] of Object.entries(forms)) {
+    it.each(recordings)(`bring in ${form} what the row of $sender says`, async ({ sender, version, request, logs }) => {
+      const account = await test.makeAccount("pro");
+      const send = (body: object, path: string) => sendOtlp(account, write(body), type, { path }).expect(200);
+      if (logs) await send(logs, "/v1/logs");
+      if (request) await send(request, "/v1/traces");
+      expect(rows.get(sender)).toEqual(cellsOf(version, await readOne(account)));
+    });
+  }
 });

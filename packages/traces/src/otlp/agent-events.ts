@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { textOfValue } from "./any-value.js";
 import { detailsEvent } from "./conventions.js";
 import type { LogRecord, OtlpSpan } from "./read-json.js";
-import type { AnyValue, KeyValue, Unsigned64 } from "./request.js";
+import { type AnyValue, type KeyValue, type Unsigned64, withMembers } from "./request.js";
 
 /** What an agent's event becomes: a span of its run, a log record of one, or neither where it says nothing of the run. */
 export interface AgentEvent {
@@ -57,7 +57,7 @@ export function eventOf(told: Told, traceId: Buffer): AgentEvent {
 /** The answer of Claude Code where its event names a span: that span's output. */
 export function answerOf(record: LogRecord): LogRecord {
   if (textOfValue(record.body) !== "claude_code.assistant_response") return record;
-  return { ...record, ...detailsOf(textOf(record, "response")) };
+  return withMembers(record, detailsOf(textOf(record, "response")) ?? {});
 }
 
 function detailsOf(answer: string): Pick<LogRecord, "eventName" | "body" | "attributes"> | undefined {
@@ -87,14 +87,14 @@ const claudeEvents: Readonly<Record<string, MakeEvent>> = {
     const details = detailsOf(run.text("response"));
     return {
       spans: [],
-      logs: details ? [run.requestId, run.rootId].map((id) => ({ ...run.log(id), ...details })) : [],
+      logs: details ? [run.requestId, run.rootId].map((id) => run.log(id, details)) : [],
     };
   },
   api_response_body: (run) => {
     const message = run.text("body");
     const isWhole = message.startsWith("{") && run.text("body_truncated") !== "true";
-    const log = run.log(run.requestId);
-    return { spans: [], logs: [isWhole ? { ...log, ...detailsWith(string(`[${message}]`)) } : log] };
+    const details = isWhole ? detailsWith(string(`[${message}]`)) : {};
+    return { spans: [], logs: [run.log(run.requestId, details)] };
   },
   tool_result: (run) => run.tool(run.text("tool_use_id"), run.text("error") || run.text("error_type")),
   tool_decision: (run) => {
@@ -184,9 +184,9 @@ class Run {
     return this.make(`execute_tool ${name}`, this.toolId(callId), attributes, { ...failure, without });
   }
 
-  log(spanId: Buffer): LogRecord {
+  log(spanId: Buffer, members: Partial<LogRecord> = {}): LogRecord {
     const { record, agent, kind } = this.told;
-    return { ...record, eventName: `${agent}.${kind}`, traceId: this.traceId, spanId };
+    return withMembers(record, { eventName: `${agent}.${kind}`, traceId: this.traceId, spanId, ...members });
   }
 
   private id(...parts: string[]): Buffer {

@@ -12,7 +12,7 @@ import {
   type StringFormat,
 } from "./conventions.js";
 import type { LogRecord, OtlpSpan, SpanEvent } from "./read-json.js";
-import type { AnyValue, KeyValue } from "./request.js";
+import { type AnyValue, type KeyValue, withMembers } from "./request.js";
 
 export interface Content {
   input: string | null;
@@ -157,7 +157,9 @@ function readDetails(content: Content): void {
   const details = new Candidates(event.attributes);
   content.input ??= details.find("input");
   content.output ??= details.find("output");
-  content.events = content.events.map((each) => (each === event ? { ...event, attributes: details.rest } : each));
+  content.events = content.events.map((each) =>
+    each === event ? withMembers(event, { attributes: details.rest }) : each,
+  );
 }
 
 function readEvents(content: Content): void {

@@ -48,3 +48,8 @@ export function idText(id: Id, bytes: 8 | 16): string | undefined {
   if (text !== "" && text.length !== 2 * bytes) return undefined;
   return zeros.startsWith(text) ? "" : text;
 }
+
+/** A copy with other members. Spread, a decoded message would lose its empty members: they stand in its prototype. */
+export function withMembers<Message extends object>(message: Message, members: Partial<Message>): Message {
+  return Object.assign(Object.create(message), members);
+}
