@@ -49,9 +49,12 @@ export function jsonOfContent(value: AnyValue | null | undefined, format: String
   return (format !== "text" && jsonIn(text, format)) || JSON.stringify(text);
 }
 
+/** The line that Claude Code puts before a tool's input. */
+const letterhead = /^\[TOOL INPUT: [^\]\n]{0,200}\]\n/;
+
 /** The text itself if it is JSON of the format. Parsing and writing it again would alter it. */
 function jsonIn(text: string, format: StringFormat): string | undefined {
-  const trimmed = text.trim();
+  const trimmed = text.trim().replace(letterhead, "");
   if (format === "guess" && !/^[[{]/.test(trimmed)) return undefined;
   if (!trimmed.isWellFormed() || isTooDeep(trimmed)) return undefined;
   try {

@@ -55,6 +55,8 @@ const answer = [{ role: "assistant", content: "hello" }];
 
 describe("input and output", () => {
   it.each<[string, Record<string, Value>, unknown, unknown]>([
+    ["Claude Code, JSON of a tool", { tool_input: '[TOOL INPUT: Bash]\n{"command":"ls"}' }, { command: "ls" }, null],
+    ["Claude Code, a tool's text", { tool_input: "[TOOL INPUT: Ask]\nWhy?" }, "[TOOL INPUT: Ask]\nWhy?", null],
     [
       "OpenTelemetry, as JSON in strings",
       { "gen_ai.input.messages": JSON.stringify(messages), "gen_ai.output.messages": JSON.stringify(answer) },
