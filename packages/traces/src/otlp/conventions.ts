@@ -280,6 +280,9 @@ export const conventions: readonly Convention[] = [
 /** The input without its cached tokens: Anthropic's own count, as Claude Code tells it. */
 export const inputBesideCache = "input_tokens";
 
+/** Spans of Strands Agents have it. They name their service or themselves as provider, https://github.com/strands-agents */
+export const providerlessMark = "gen_ai.event.start_time";
+
 /** The event of a judgement of its span, https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-events/ */
 export const evaluationEvent = "gen_ai.evaluation.result";
 

@@ -155,6 +155,33 @@ describe("the usage of a span", () => {
       { provider: "anthropic", model: "claude-sonnet-4-5", tokens: tokens(40, 7, 30, 4, 2) },
     ],
     [
+      "Claude Code's spans, which tell the input twice, with and without its cached tokens",
+      {
+        "gen_ai.provider.name": "anthropic",
+        model: "claude-sonnet-4-5",
+        input_tokens: 412,
+        output_tokens: 37,
+        cache_read_tokens: 1024,
+        cache_creation_tokens: 0,
+        "gen_ai.usage.input_tokens": 1436,
+        "gen_ai.usage.output_tokens": 37,
+        "gen_ai.usage.cache_read.input_tokens": 1024,
+        "gen_ai.usage.cache_write.input_tokens": 0,
+      },
+      { provider: "anthropic", model: "claude-sonnet-4-5", tokens: tokens(1436, 37, 1024) },
+    ],
+    [
+      "Strands Agents, which name their service as provider",
+      {
+        "gen_ai.event.start_time": "2026-11-28T11:53:44.836Z",
+        "gen_ai.system": "weather-service",
+        "gen_ai.request.model": "gpt-4o-mini",
+        "gen_ai.usage.input_tokens": 10,
+        "gen_ai.usage.output_tokens": 5,
+      },
+      { model: "gpt-4o-mini", tokens: tokens(10, 5) },
+    ],
+    [
       "Codex",
       {
         "gen_ai.provider.name": "openai",

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { formatUuid } from "@waymark/database";
 import { jsonMembers } from "@waymark/service/fields";
 import { jsonOfValue, storableText } from "./any-value.js";
-import { conventions, inputBesideCache, type UsageNames } from "./conventions.js";
+import { conventions, inputBesideCache, providerlessMark, type UsageNames } from "./conventions.js";
 import type { KeyValue } from "./request.js";
 
 export interface ModelUsage {
@@ -47,7 +47,7 @@ const sources = {
 const { model: _model, provider: _provider, ...reports } = sources;
 /** Names of which a span has one if it reports a model call. */
 const reporting = new Set(Object.values(reports).flat());
-const known = new Set(Object.values(sources).flat());
+const known = new Set([...Object.values(sources).flat(), providerlessMark]);
 const knownKeys = { includes: (key: string) => known.has(key) };
 
 /** Values by attribute name, as JSON text. */
@@ -69,7 +69,8 @@ function readUsage(values: Values): ModelUsage | null {
   const tokens = detailedTokens(values) ?? namedTokens(values);
   const cost = detailedCost(values) ?? first(values, sources.cost, decimalOf) ?? summedCost(values);
   if (!tokens && cost === undefined) return null;
-  const provider = first(values, sources.provider, textOf)?.toLowerCase() ?? "";
+  const named = values.has(providerlessMark) ? undefined : first(values, sources.provider, textOf);
+  const provider = named?.toLowerCase() ?? "";
   const model = first(values, sources.model, textOf) ?? "";
   return { provider, model, tokens: tokens ?? null, cost: cost ?? null };
 }
