@@ -94,6 +94,7 @@ export const conventions: readonly Convention[] = [
       model: ["gen_ai.response.model"],
       requestedModel: ["gen_ai.request.model"],
       provider: ["gen_ai.provider.name"],
+      cost: ["litellm.cost.total"],
     },
   },
   {
@@ -363,13 +364,12 @@ export const labelSources: readonly LabelSource[] = [
     environment: ["deployment.environment.name", "deployment.environment"],
     release: ["service.version"],
   },
-  {
-    origin: "https://github.com/Arize-ai/openinference/blob/main/spec/semantic_conventions.md",
-    tags: ["tag.tags"],
-  },
+  { origin: "https://github.com/Arize-ai/openinference/blob/main/spec/semantic_conventions.md", tags: ["tag.tags"] },
   { origin: "https://traceloop.com/docs/openllmetry/tracing/association", prefix: "traceloop.association.properties." },
   { origin: "https://ai-sdk.dev/docs/ai-sdk-core/telemetry", prefix: "ai.settings.context." },
   { origin: "https://ai-sdk.dev/docs/ai-sdk-core/telemetry, version 6", prefix: "ai.telemetry.metadata." },
+  { origin: "LiteLLM, LITELLM_OTEL_V2", user_id: ["litellm.metadata.user_api_key_end_user_id", "litellm.end_user.id"] },
+  { origin: "LiteLLM, LITELLM_OTEL_V2", user_id: ["litellm.metadata.user_api_key_user_id"] },
   { origin: "LiteLLM", user_id: ["metadata.user_api_key_end_user_id", "metadata.user_api_key_user_id"] },
   {
     origin: "https://docs.langchain.com/langsmith/trace-with-opentelemetry",

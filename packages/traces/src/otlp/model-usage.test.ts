@@ -99,7 +99,12 @@ describe("the usage of a span", () => {
       { provider: "openai", model: "gpt-4o", tokens: tokens(40, 7), cost: "0.3" },
     ],
     [
-      "Braintrust and LiteLLM",
+      "LiteLLM, whose parts are in the total",
+      { "gen_ai.usage.input_tokens": 10, "litellm.cost.total": 4.6e-6, "litellm.cost.input": 1.6e-6 },
+      { tokens: tokens(10, 0), cost: "0.0000046" },
+    ],
+    [
+      "Braintrust and LiteLLM before its second telemetry",
       { "braintrust.metrics": '{"prompt_tokens":40,"completion_tokens":7}', "gen_ai.cost.total_cost": 0.25 },
       { tokens: tokens(40, 7), cost: "0.25" },
     ],
