@@ -254,7 +254,7 @@ describe("a search after blocks are stored", () => {
 
   it("finds spans that come later, and changed ones, before and after the next storing", async () => {
     const accountId = await makeAccount();
-    const [first = ""] = await insert(accountId, filled().with(0, plain("late", "a horse")));
+    const first = (await insert(accountId, filled().with(100, plain("late", "a horse"))))[100] ?? "";
     await store(accountId);
     await insertSpans(accountId, first, [{ name: "a zebra", input: null, output: null, error: null }]);
     expect(await search(accountId, "zebra")).toEqual(["late"]);
@@ -275,7 +275,7 @@ describe("a search after blocks are stored", () => {
 
   it("misses no span that commits after its trace's filter is read", async () => {
     const accountId = await makeAccount();
-    const [first = ""] = await insert(accountId, filled().with(0, plain("late", "a horse")));
+    const first = (await insert(accountId, filled().with(100, plain("late", "a horse"))))[100] ?? "";
     await store(accountId);
     const addSpan =
       "INSERT INTO span (account_id, trace_id, id, name, status, started_at) VALUES ($1, $2, $3, $4, 'ok', now())";
@@ -292,7 +292,7 @@ describe("a search after blocks are stored", () => {
 
   it("lets writers of one trace note it side by side, without waiting", async () => {
     const accountId = await makeAccount();
-    const [first = ""] = await insert(accountId, filled().with(0, plain("late", "a horse")));
+    const first = (await insert(accountId, filled().with(100, plain("late", "a horse"))))[100] ?? "";
     await store(accountId);
     const addSpan =
       "INSERT INTO span (account_id, trace_id, id, name, status, started_at) VALUES ($1, $2, $3, $4, 'ok', now())";
