@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { request } from "node:http";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { text } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
@@ -49,12 +50,23 @@ export function useProxies() {
     const child = spawn(program, args, { stdio: ["ignore", "ignore", "pipe"], env: { HOME: folder } });
     running.push({ child, folder });
     const said = child.stderr ? text(child.stderr) : "";
-    while (!existsSync(socket)) {
+    while (!(await accepts(socket))) {
       if (child.exitCode !== null) throw new Error(`${program} ended: ${await said}`);
       await setTimeout(10);
     }
     return socket;
   };
+}
+
+/** A socket is there before its program listens. */
+async function accepts(path: string): Promise<boolean> {
+  const socket = connect(path);
+  const isOpen = await once(socket, "connect").then(
+    () => true,
+    () => false,
+  );
+  socket.destroy();
+  return isOpen;
 }
 
 /** A configuration around the `http` block's lines, in one process, with all files in a folder. */
