@@ -296,7 +296,7 @@ export function skipSpaceOfBytes(bytes: Uint8Array, i: number): number {
   }
 }
 
-/** As {@link closingQuote}. No byte of other characters equals either. */
+/** As {@link closingQuote}. In UTF-8 no other character has a quote's or a backslash's byte. */
 export function closingQuoteOfBytes(bytes: Uint8Array, open: number): number {
   const { length } = bytes;
   for (let i = open + 1; i < length; i++) {

@@ -190,7 +190,7 @@ function contentOfEvent(said: readonly KeyValue[], { attribute, role }: EventSou
   return `{${members.join(",")}}`;
 }
 
-/** Longer inputs are not searched for a title. Claude Code's spans begin what the user says with `[USER]`. */
+/** Longer inputs are not searched for a title. */
 const maxTitled = 65_536;
 const maxTitle = 200;
 const maxTitleDepth = 5;
@@ -198,6 +198,7 @@ const maxTitleDepth = 5;
 /** The first line of what the user says first in an input; undefined where nobody is known to say something. */
 export function titleOf(input: string | null): string | undefined {
   if (input === null || input.length > maxTitled) return undefined;
+  // Claude Code's spans begin what the user says so.
   const said = saidIn(JSON.parse(input), 0)?.replace(/^\[USER\]\n/, "");
   const line = said?.trim().split("\n", 1)[0] ?? "";
   return storableText(line.trim(), maxTitle) || undefined;

@@ -140,7 +140,7 @@ export function* readJson<Of extends Signal>(
     for (const eachScope of membersOf(eachResource, scopes)) {
       const itemsRead = [];
       for (const item of elementsOf(eachScope, items)) {
-        itemsRead.push(isReader(item) ? () => readLater(item) : readItem(item));
+        itemsRead.push(typeof item === "function" ? () => readLater(item as () => unknown) : readItem(item));
         listed++;
         yield* pause();
       }
@@ -152,11 +152,6 @@ export function* readJson<Of extends Signal>(
   }
   const request = { [resources]: resourcesRead } as unknown as Requests[Of];
   return { request, members: () => own.members };
-}
-
-/** JSON has no functions. */
-function isReader(item: unknown): item is () => unknown {
-  return typeof item === "function";
 }
 
 /** The list in an OTLP/JSON body whose members have readers, see `parseInPieces`. */
